@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Small helpers that every script here sources. A script that sources this
+# file runs with `set -euo pipefail`, names the line that
+# failed unexpectedly, and may use:
+#
+#   VKFD_TOP    the checkout            VKFD_BUILD  products, build/ in it
+#   VKFD_CACHE  what outlives a checkout: sysroot, QEMU trees, host answers
+#
+# A problem that the user has to solve gets one line on stderr and status 2.
+
+set -Eeuo pipefail
+trap 'printf "vkfd: internal error: %s:%s: %s\n" "${BASH_SOURCE[0]}" "$LINENO" "$BASH_COMMAND" >&2; exit 2' ERR
+
+VKFD_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+VKFD_BUILD=$VKFD_TOP/build
+VKFD_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/vkfd
+VKFD_SUITE=trixie
+export VKFD_TOP VKFD_BUILD VKFD_CACHE VKFD_SUITE LC_ALL=C.UTF-8
+
+say() { printf 'vkfd: %s\n' "$*" >&2; }
+die() { say "$*"; exit 2; }
+
+# as_root CMD...: run CMD as root, or print the line that does and stop.
+as_root() {
+	if [[ $(id -u) == 0 ]]; then
+		"$@"
+	elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+		sudo "$@"
+	elif command -v sudo >/dev/null && [[ -t 0 && -t 2 ]]; then
+		sudo "$@"
+	else
+		die "this needs root; type: su -c '${*@Q}'"
+	fi
+}
+
+# hash_of FILE...: one short hash of names and contents (directories: all files
+# below). Names count relative to the checkout, so a moved clone hashes alike.
+hash_of() {
+	local f
+	for f; do
+		[[ -e $f ]] || continue
+		find -L "$f" -type f -print0
+	done | LC_ALL=C sort -z | xargs -0 -r sha256sum |
+		sed "s|  $VKFD_TOP/|  |" | sha256sum | cut -c1-16
+}
+
+# hash_text TEXT...: the same for strings.
+hash_text() { printf '%s\0' "$@" | sha256sum | cut -c1-16; }
+
+# lock NAME: hold an exclusive lock of that name until this shell ends. The
+# descriptor is inherited by children, so no child may outlive the shell.
+lock() {
+	local fd
+	mkdir -p "$VKFD_CACHE/lock"
+	exec {fd}>"$VKFD_CACHE/lock/$1"
+	if ! flock -n "$fd"; then
+		say "waiting for another run ($1)"
+		flock "$fd"
+	fi
+}
+
+# need_space DIR MIB WHAT: stop early when DIR has less than MIB free.
+need_space() {
+	local free
+	free=$(df -Pm "$1" | awk 'NR == 2 { print $4 }')
+	((free >= $2)) || die "no disk space for $3: $1 has $free MiB free, $2 MiB are needed"
+}
+
+# logged LOG WHAT CMD...: run CMD with all output in LOG and a progress line
+# now and then; on failure name the log and return 2. Interrupting kills CMD.
+logged() {
+	local log=$1 what=$2 pid rc=0 t=0 line
+	shift 2
+	mkdir -p "$(dirname "$log")"
+	say "$what"
+	"$@" >"$log" 2>&1 </dev/null &
+	pid=$!
+	# shellcheck disable=SC2064  # the pid of now is meant
+	trap "kill $pid 2>/dev/null || :; wait $pid 2>/dev/null || :; exit 130" INT TERM
+	while kill -0 "$pid" 2>/dev/null; do
+		sleep 1
+		if ((++t % 20 == 0)); then
+			line=$(tail -c 400 "$log" | tr '\r' '\n' | grep -v '^$' | tail -n 1 | cut -c1-90 || :)
+			say "  ${t}s: $line"
+		fi
+	done
+	wait "$pid" || rc=$?
+	trap - INT TERM
+	((rc == 0)) && return 0
+	tail -n 15 "$log" | sed 's/^/vkfd:   | /' >&2
+	say "failed (status $rc): $what; see $log"
+	return 2
+}
+
+# publish TMP DEST: make a finished directory visible in one step.
+publish() {
+	[[ ! -e $2 ]] || rm -rf "$2"
+	mkdir -p "$(dirname "$2")"
+	mv -T "$1" "$2"
+}
+
+# write_if_changed FILE: stdin to FILE, whose mtime moves only with its content.
+write_if_changed() {
+	local tmp
+	mkdir -p "$(dirname "$1")"
+	tmp=$(mktemp "$1.XXXXXX")
+	cat >"$tmp"
+	if cmp -s "$tmp" "$1"; then rm -f "$tmp"; else mv -f "$tmp" "$1"; fi
+}
