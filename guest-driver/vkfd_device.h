@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One GPU: the DRM device and the hardware state that outlives processes.
+ *
+ * Lock order of the whole driver, outermost first:
+ *
+ *   vkfd_process_table_lock        mm -> process, creation only
+ *   process->lock                  pdds, BO handles, queues of a process
+ *     dev->queue_lock              VMIDs, HQD slots, doorbell slices of a GPU
+ *     vm->lock                     page tables and mappings of one GPUVM
+ *       dev->vram.lock             VRAM allocator
+ *       dev->tlb_lock              invalidate engine 17 (spinlock)
+ *     dev->srbm_lock               GRBM_GFX_CNTL select + banked access (spinlock)
+ *   process->events.mutex          create, destroy, wait set-up; never together with
+ *                                  a lock above but process->lock (outer)
+ *     RCU read side
+ *       event->lock                one event's state and waiters (spinlock, irqsave)
+ *
+ * The hard interrupt handler takes ih->lock, then RCU and event->lock, nothing else.
+ */
+#ifndef VKFD_DEVICE_H
+#define VKFD_DEVICE_H
+
+#include <linux/io.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/spinlock.h>
+#include <drm/drm_device.h>
+#include <drm/drm_mm.h>
+
+#include <vkfd/pci.h>
+
+#include "vkfd_ih.h"
+
+#define VKFD_MAX_GPUS		8
+#define VKFD_NUM_CP_QUEUES	24	/* ME1: queues 2..7 of 4 pipes, as upstream leaves KFD on Vega20 */
+#define VKFD_KFD_VMIDS		(VKFD_KFD_VMID_LAST - VKFD_KFD_VMID_FIRST + 1)
+#define VKFD_DOORBELL_SLICES	254	/* what fits behind the kernel's pages in 2 MiB */
+
+/**
+ * struct vkfd_vram - the VRAM allocator of one GPU
+ * @lock: protects @mm and @used
+ * @mm: offsets in bytes from the start of VRAM; nodes are page aligned
+ * @base: bus address of BAR0
+ * @size: VRAM in bytes
+ * @visible: bytes reported to user space as FB_PUBLIC; BAR0 itself serves all of VRAM
+ * @used: bytes allocated to user space BOs (page tables and MQDs not counted)
+ * @map: write-combined mapping of the whole BAR0
+ */
+struct vkfd_vram {
+	struct mutex lock;
+	struct drm_mm mm;
+	resource_size_t base;
+	u64 size;
+	u64 visible;
+	u64 used;
+	void __iomem *map;
+};
+
+/**
+ * struct vkfd_device - one GPU
+ * @drm: the DRM device; lifetime of the whole structure (devm_drm_dev_alloc)
+ * @pdev: its PCI function
+ * @mmio: BAR5
+ * @doorbell_base: bus address of BAR2
+ * @doorbell_kernel: mapping of the kernel's own doorbell pages (VKFD_DOORBELL_KERNEL_SIZE)
+ * @gpu_id: KFD's 16-bit id, never 0
+ * @index: slot in the table of GPUs, also index of process->pdds
+ * @num_cu: active compute units
+ * @srbm_lock: GRBM_GFX_CNTL select and the banked accesses that follow it
+ * @tlb_lock: invalidate engine 17
+ * @queue_lock: @vmid_pasid, @hqd_used, @slice_used
+ * @vmid_pasid: PASID that holds KFD VMID 8 + i, 0 if free
+ * @hqd_used: one bit per KFD HQD slot (pipe * 6 + queue - 2)
+ * @slice_used: one bit per doorbell slice
+ * @dead: the hardware is gone (unplugged); checked by drm_dev_enter() users too
+ */
+struct vkfd_device {
+	struct drm_device drm;
+	struct pci_dev *pdev;
+	void __iomem *mmio;
+	resource_size_t doorbell_base;
+	void __iomem *doorbell_kernel;
+	u32 gpu_id;
+	unsigned int index;
+	unsigned int num_cu;
+	struct vkfd_vram vram;
+	struct vkfd_ih ih;
+
+	spinlock_t srbm_lock;
+	spinlock_t tlb_lock;
+
+	struct mutex queue_lock;
+	u32 vmid_pasid[VKFD_KFD_VMIDS];
+	DECLARE_BITMAP(hqd_used, VKFD_NUM_CP_QUEUES);
+	DECLARE_BITMAP(slice_used, VKFD_DOORBELL_SLICES);
+};
+
+static inline struct vkfd_device *to_vkfd_device(struct drm_device *drm)
+{
+	return container_of(drm, struct vkfd_device, drm);
+}
+
+/* @reg: absolute dword index (include/vkfd/regs_*.h). Any context. */
+static inline u32 vkfd_rreg(struct vkfd_device *dev, u32 reg)
+{
+	return readl(dev->mmio + reg * 4);
+}
+
+static inline void vkfd_wreg(struct vkfd_device *dev, u32 reg, u32 val)
+{
+	writel(val, dev->mmio + reg * 4);
+}
+
+/* GPUs known to KFD. Slots are stable; an index is never reused while user space can hold it. */
+struct vkfd_device *vkfd_device_by_gpu_id(u32 gpu_id);
+struct vkfd_device *vkfd_device_by_index(unsigned int index);
+
+#endif /* VKFD_DEVICE_H */

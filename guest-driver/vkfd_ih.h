@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Interrupt handler ring: the hard handler drains a bounded number of entries and
+ * signals events itself; an IRQ thread drains what is left. There is no software
+ * fifo behind the ring, so nothing can be dropped between the two.
+ */
+#ifndef VKFD_IH_H_DRIVER
+#define VKFD_IH_H_DRIVER
+
+#include <linux/atomic.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+struct vkfd_device;
+
+#define VKFD_IH_RING_SIZE	(256 * 1024)	/* bytes, as upstream's ring 0 */
+#define VKFD_IH_HARD_BUDGET	64		/* entries per hard interrupt */
+
+/**
+ * struct vkfd_ih_entry - one decoded entry, host byte order
+ */
+struct vkfd_ih_entry {
+	u8 client_id;
+	u8 source_id;
+	u8 ring_id;
+	u8 vmid;
+	bool mmhub;
+	u64 timestamp;		/* GPU clock ticks, 48 bits */
+	u32 pasid;
+	u32 ctx[4];
+};
+
+/**
+ * struct vkfd_ih - ring 0
+ * @lock: @rptr and draining; taken in hard interrupt context
+ * @ring: coherent memory, VKFD_IH_RING_SIZE bytes, the write-back word behind it
+ * @ring_dma: its bus address
+ * @wptr: the write-back word inside @ring
+ * @rptr: byte offset of the next entry to read
+ * @irq: Linux interrupt number
+ * @entries, @overflows, @unknown: counters, for debugfs
+ */
+struct vkfd_ih {
+	spinlock_t lock;
+	__le32 *ring;
+	dma_addr_t ring_dma;
+	__le32 *wptr;
+	u32 rptr;
+	int irq;
+	atomic64_t entries;
+	atomic64_t overflows;
+	atomic64_t unknown;
+};
+
+int vkfd_ih_init(struct vkfd_device *dev);
+void vkfd_ih_fini(struct vkfd_device *dev);
+
+#endif /* VKFD_IH_H_DRIVER */

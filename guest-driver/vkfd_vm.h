@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A GPUVM: four levels of page tables in VRAM, written by the CPU through BAR0,
+ * and the set of its mappings. Each open render-node file owns one; ACQUIRE_VM
+ * makes it a process's compute VM.
+ */
+#ifndef VKFD_VM_H
+#define VKFD_VM_H
+
+#include <linux/maple_tree.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+struct vkfd_bo;
+struct vkfd_device;
+struct vkfd_process;
+struct vkfd_pt;
+
+/**
+ * struct vkfd_vm
+ * @lock: page tables, @mappings, @process, @vmid
+ * @pd_offset: VRAM offset of the root directory
+ * @process: the process that acquired this VM, NULL for a graphics VM; no reference
+ *           (the process holds the file, the file holds the VM)
+ * @vmid: hardware context while queues run, else -1. Set by the queue code under
+ *        dev->queue_lock and @lock.
+ * @mappings: VA ranges in use, to reject overlaps
+ */
+struct vkfd_vm {
+	struct vkfd_device *dev;
+	struct mutex lock;
+	struct vkfd_pt *root;
+	u64 pd_offset;
+	struct vkfd_process *process;
+	int vmid;
+	struct maple_tree mappings;
+};
+
+struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev);
+void vkfd_vm_destroy(struct vkfd_vm *vm);
+
+/*
+ * Maps the whole @bo at its VA / removes the mapping. Unmap flushes the TLB of the
+ * VM's VMID before it returns. -EINVAL for a bad or overlapping range, -ENOMEM.
+ * Takes vm->lock.
+ */
+int vkfd_vm_map_bo(struct vkfd_vm *vm, struct vkfd_bo *bo);
+int vkfd_vm_unmap_bo(struct vkfd_vm *vm, struct vkfd_bo *bo);
+
+#endif /* VKFD_VM_H */
