@@ -80,10 +80,10 @@ logged() {
 	# shellcheck disable=SC2064  # the pid of now is meant
 	trap "kill $pid 2>/dev/null || :; wait $pid 2>/dev/null || :; exit 130" INT TERM
 	while kill -0 "$pid" 2>/dev/null; do
-		sleep 1
-		if ((++t % 20 == 0)); then
+		sleep 0.2
+		if ((++t % 100 == 0)); then
 			line=$(tail -c 400 "$log" | tr '\r' '\n' | grep -v '^$' | tail -n 1 | cut -c1-90 || :)
-			say "  ${t}s: $line"
+			say "  $((t / 5))s: $line"
 		fi
 	done
 	wait "$pid" || rc=$?
