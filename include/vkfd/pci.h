@@ -71,7 +71,10 @@
 #define VKFD_CNT_DMA_REFUSED		13	/* aimed at MMIO that is not ours, or failed */
 #define VKFD_CNT_PARKED			14	/* times a queue was parked in a wait */
 #define VKFD_CNT_TLB_FLUSH		15
-#define VKFD_CNT_MAX			16
+#define VKFD_CNT_HDP_FLUSH		16	/* host data path flushes, by any register */
+#define VKFD_CNT_GUEST_ERROR		17	/* nonsense programmed: logged as guest error */
+#define VKFD_CNT_REG_FAULT		18	/* register a packet of a user queue may not touch */
+#define VKFD_CNT_MAX			19
 
 /* GPU clock, reported as this everywhere (kHz). */
 #define VKFD_GPU_CLOCK_KHZ		100000u
