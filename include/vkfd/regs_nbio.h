@@ -22,8 +22,16 @@
 /* Scratch, straps, sizes */
 #define mmBIOS_SCRATCH_0                              (0x00130 / 4)
 #define mmBIOS_SCRATCH_7                              (0x0014C / 4)
+#define ATOM_S7_ASIC_INIT_COMPLETE_MASK                           0x00000200
+/* Scratch 8 is this project's use: visible VRAM in MiB, if bit 31 is set. */
+#define mmBIOS_SCRATCH_8                              (0x00150 / 4)
+#define VKFD_BIOS_SCRATCH_8__VISIBLE_MIB_MASK                     0x7FFFFFFF
+#define VKFD_BIOS_SCRATCH_8__VALID_MASK                           0x80000000
 #define mmRCC_DEV0_EPF0_STRAP0                        (0x034C4 / 4)
+#define RCC_DEV0_EPF0_STRAP0__STRAP_ATI_REV_ID_DEV0_F0__SHIFT      24
+#define RCC_DEV0_EPF0_STRAP0__STRAP_ATI_REV_ID_DEV0_F0_MASK       0x0F000000
 #define mmRCC_DOORBELL_APER_EN                        (0x03780 / 4)
+#define RCC_DOORBELL_APER_EN__BIF_DOORBELL_APER_EN_MASK           0x00000001
 #define mmRCC_CONFIG_MEMSIZE                          (0x0378C / 4)
 #define mmRCC_IOV_FUNC_IDENTIFIER                     (0x03794 / 4)
 
@@ -35,6 +43,8 @@
 #define mmDOORBELL_SELFRING_GPA_APER_CNTL             (0x03854 / 4)
 #define mmBIF_DOORBELL_INT_CNTL                       (0x03874 / 4)
 #define mmBIF_FB_EN                                   (0x0387C / 4)
+#define BIF_FB_EN__FB_READ_EN_MASK                                0x00000001
+#define BIF_FB_EN__FB_WRITE_EN_MASK                               0x00000002
 #define mmBIF_SDMA0_DOORBELL_RANGE                    (0x03BC0 / 4)
 #define BIF_SDMA0_DOORBELL_RANGE__OFFSET__SHIFT                    2
 #define BIF_SDMA0_DOORBELL_RANGE__OFFSET_MASK                     0x00000FFC
@@ -42,6 +52,10 @@
 #define BIF_SDMA0_DOORBELL_RANGE__SIZE_MASK                       0x001F0000
 #define mmBIF_SDMA1_DOORBELL_RANGE                    (0x03BC4 / 4)
 #define mmBIF_IH_DOORBELL_RANGE                       (0x03BC8 / 4)
+#define BIF_IH_DOORBELL_RANGE__OFFSET__SHIFT                       2
+#define BIF_IH_DOORBELL_RANGE__OFFSET_MASK                        0x00000FFC
+#define BIF_IH_DOORBELL_RANGE__SIZE__SHIFT                         16
+#define BIF_IH_DOORBELL_RANGE__SIZE_MASK                          0x001F0000
 #define mmBIF_MMSCH0_DOORBELL_RANGE                   (0x03BCC / 4)
 
 /* HDP flush */

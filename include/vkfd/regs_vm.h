@@ -19,10 +19,26 @@
 
 /* GFX hub */
 #define mmVM_L2_CNTL                                  (0x0A100 / 4)
+#define VM_L2_CNTL__ENABLE_L2_CACHE_MASK                          0x00000001
+#define VM_L2_CNTL__ENABLE_L2_FRAGMENT_PROCESSING_MASK            0x00000002
+#define VM_L2_CNTL__L2_PDE0_CACHE_TAG_GENERATION_MODE_MASK        0x00000100
+#define VM_L2_CNTL__PDE_FAULT_CLASSIFICATION_MASK                 0x00040000
+#define VM_L2_CNTL__CONTEXT1_IDENTITY_ACCESS_MODE__SHIFT           19
+#define VM_L2_CNTL__CONTEXT1_IDENTITY_ACCESS_MODE_MASK            0x00180000
+#define VM_L2_CNTL__IDENTITY_MODE_FRAGMENT_SIZE_MASK              0x03E00000
 #define mmVM_L2_CNTL2                                 (0x0A104 / 4)
+#define VM_L2_CNTL2__INVALIDATE_ALL_L1_TLBS_MASK                  0x00000001
+#define VM_L2_CNTL2__INVALIDATE_L2_CACHE_MASK                     0x00000002
 #define mmVM_L2_CNTL3                                 (0x0A108 / 4)
+#define VM_L2_CNTL3__BANK_SELECT__SHIFT                            0
+#define VM_L2_CNTL3__BANK_SELECT_MASK                             0x0000003F
+#define VM_L2_CNTL3__L2_CACHE_BIGK_FRAGMENT_SIZE__SHIFT            15
+#define VM_L2_CNTL3__L2_CACHE_BIGK_FRAGMENT_SIZE_MASK             0x000F8000
+#define mmVM_L2_CNTL3_DEFAULT                         0x80100007
+#define mmVM_L2_CNTL4_DEFAULT                         0x000000c1
 #define mmVM_L2_CNTL4                                 (0x0A15C / 4)
 #define mmVM_L2_PROTECTION_FAULT_CNTL                 (0x0A11C / 4)
+#define VM_L2_PROTECTION_FAULT_CNTL__CLEAR_PROTECTION_FAULT_STATUS_ADDR_MASK 0x00000001
 #define mmVM_L2_PROTECTION_FAULT_CNTL2                (0x0A120 / 4)
 #define mmVM_L2_PROTECTION_FAULT_STATUS               (0x0A12C / 4)
 #define VM_L2_PROTECTION_FAULT_STATUS__MORE_FAULTS__SHIFT          0
@@ -126,6 +142,15 @@
 #define mmMC_VM_SYSTEM_APERTURE_DEFAULT_ADDR_LSB      (0x0A5B0 / 4)
 #define mmMC_VM_SYSTEM_APERTURE_DEFAULT_ADDR_MSB      (0x0A5B4 / 4)
 #define mmMC_VM_MX_L1_TLB_CNTL                        (0x0A61C / 4)
+
+#define MC_VM_MX_L1_TLB_CNTL__ENABLE_L1_TLB_MASK                  0x00000001
+#define MC_VM_MX_L1_TLB_CNTL__SYSTEM_ACCESS_MODE__SHIFT            3
+#define MC_VM_MX_L1_TLB_CNTL__SYSTEM_ACCESS_MODE_MASK             0x00000018
+#define MC_VM_MX_L1_TLB_CNTL__SYSTEM_APERTURE_UNMAPPED_ACCESS_MASK 0x00000020
+#define MC_VM_MX_L1_TLB_CNTL__ENABLE_ADVANCED_DRIVER_MODEL_MASK   0x00000040
+#define MC_VM_MX_L1_TLB_CNTL__MTYPE__SHIFT                         11
+#define MC_VM_MX_L1_TLB_CNTL__MTYPE_MASK                          0x00001800
+#define MC_VM_MX_L1_TLB_CNTL__ATC_EN_MASK                         0x00002000
 
 /* MM hub */
 #define mmMMHUB_VM_L2_CNTL                            (0x69A00 / 4)
