@@ -6,9 +6,10 @@
 #ifndef VKFD_BO_H
 #define VKFD_BO_H
 
+#include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/types.h>
 #include <drm/drm_gem.h>
-#include <drm/drm_mm.h>
 
 struct vkfd_device;
 struct vkfd_pdd;
@@ -24,15 +25,24 @@ enum vkfd_bo_kind {
 /**
  * struct vkfd_bo
  * @base: GEM object; its reference count is the BO's
+ * @kind: where the memory is
+ * @dev: GPU it was allocated on; the owner of a reference to @base keeps it alive
  * @va: GPU virtual address (0: none)
  * @alloc_flags: KFD_IOC_ALLOC_MEM_FLAGS_*
- * @node: VRAM range, for VKFD_BO_VRAM
+ * @blocks: VRAM in the order of the BO, struct vkfd_vram_block
  * @pages: system pages, for GTT (shmem) and userptr (pinned)
  * @dma: bus address of each page of @pages
+ * @dma_count: how many of them are mapped
  * @user_addr: first byte of a userptr range
+ * @read_only: a userptr whose memory the process cannot write either
+ * @phys: bus address of a doorbell slice or of the MMIO remap page
+ * @charged: bytes of system memory charged against the limit
+ * @vmap_lock: @vmap and @vmap_count
  * @vmap, @vmap_count: kernel mapping of GTT pages
  * @mapped: bit per GPU index it is mapped on; process->lock
- * @pin_events: signal page of a process: FREE is refused with -EPERM
+ * @is_event_page: signal page of a process: FREE is refused with -EPERM; process->lock
+ *
+ * Fields without a lock are constant after creation.
  */
 struct vkfd_bo {
 	struct drm_gem_object base;
@@ -40,10 +50,15 @@ struct vkfd_bo {
 	struct vkfd_device *dev;
 	u64 va;
 	u32 alloc_flags;
-	struct drm_mm_node node;
+	struct list_head blocks;
 	struct page **pages;
 	dma_addr_t *dma;
+	unsigned long dma_count;
 	u64 user_addr;
+	bool read_only;
+	phys_addr_t phys;
+	u64 charged;
+	struct mutex vmap_lock;
 	void *vmap;
 	unsigned int vmap_count;
 	unsigned long mapped;
@@ -60,9 +75,47 @@ static inline u64 vkfd_bo_size(const struct vkfd_bo *bo)
 	return bo->base.size;
 }
 
+/**
+ * struct vkfd_bo_params - what a new BO is made of
+ * @kind: kind of memory
+ * @va: GPU virtual address or 0
+ * @size: bytes, not 0; rounded up to pages
+ * @alloc_flags: KFD_IOC_ALLOC_MEM_FLAGS_*
+ * @user_addr: userptr: page-aligned address in current's mm
+ * @phys: doorbell and MMIO remap: bus address
+ */
+struct vkfd_bo_params {
+	enum vkfd_bo_kind kind;
+	u64 va;
+	u64 size;
+	u32 alloc_flags;
+	u64 user_addr;
+	phys_addr_t phys;
+};
+
+/*
+ * A new BO with one reference, memory zeroed. Takes mmap_lock for a userptr, so no
+ * lock of the driver may be held. ERR_PTR: -EINVAL, -ENOMEM (checked against free
+ * VRAM or the system memory limit before anything is allocated), -EFAULT, -EINTR,
+ * -ENODEV (hardware gone).
+ */
+struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_params *params);
+/* drm_gem_object_funcs.free */
+void vkfd_bo_free(struct drm_gem_object *obj);
+
+/*
+ * Entry of page @index of @bo in page tables of @dev, complete with flags. The BO
+ * has no page there if @index is beyond its size: the caller checks.
+ */
+u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index);
+/* VRAM offset of page @index of a VRAM BO. */
+u64 vkfd_bo_vram_offset(struct vkfd_bo *bo, u64 index);
+/* Whether @dev can reach @bo by the addresses vkfd_bo_pte() gives. */
+bool vkfd_bo_reachable(struct vkfd_bo *bo, struct vkfd_device *dev);
+
 /*
  * By handle in @pdd (low 32 bits of a KFD memory handle), with a reference
- * (drm_gem_object_put(&bo->base)); NULL if there is none.
+ * (drm_gem_object_put(&bo->base)); NULL if there is none. Caller holds process->lock.
  */
 struct vkfd_bo *vkfd_bo_lookup(struct vkfd_pdd *pdd, u32 idr_handle);
 

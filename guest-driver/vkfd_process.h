@@ -20,6 +20,8 @@ struct vkfd_bo;
 
 /**
  * struct vkfd_pdd - a process on one GPU
+ * @process: the process; the pdd lives exactly as long as it does
+ * @dev: the GPU, with a reference on its DRM device
  * @drm_file: render-node file given to ACQUIRE_VM (reference held), NULL before
  * @vm: its VM, valid while @drm_file is
  * @bos: idr handle -> struct vkfd_bo (one reference each); XA_FLAGS_ALLOC1
@@ -27,7 +29,11 @@ struct vkfd_bo;
  * @vmid: VMID, -1 while the process has no active queue here
  * @queue_count: queues created on this GPU
  * @evicted: > 0 while queues must stay off the hardware
- * All fields: process->lock.
+ * @tba_addr, @tma_addr: trap handler and its data as SET_TRAP_HANDLER left them
+ * @scratch_va: SET_SCRATCH_BACKING_VA, in units of 64 KiB
+ *
+ * All fields but @process and @dev: process->lock. The pdd itself may be found
+ * without a lock (vkfd_process_find_pdd()).
  */
 struct vkfd_pdd {
 	struct vkfd_process *process;
@@ -39,23 +45,37 @@ struct vkfd_pdd {
 	int vmid;
 	unsigned int queue_count;
 	unsigned int evicted;
+	u64 tba_addr;
+	u64 tma_addr;
+	u64 scratch_va;
 };
 
 /**
  * struct vkfd_process
  * @ref: references; the last put defers to @release_work, so it may happen in any context
- * @mm: identity only, no reference beyond what @mn holds
+ * @rcu: frees the structure after the last RCU look-up
+ * @release_work: frees the structure; what it owned is gone already
+ * @teardown_work: takes everything the process owns apart once its mm is dead
+ * @hash: in the table of processes by mm; table lock
+ * @mm: identity only, no reference beyond what @mn holds; NULL once the mm is dead
  * @mn: tells when the mm dies
+ * @lead_thread: thread-group leader of the opener (reference held)
+ * @tgid: its id in the initial namespace, for messages
  * @pasid: 1..65535, unique while the structure lives
- * @lock: see vkfd_device.h
- * @pdds: by GPU index, created when the process first meets the GPU
+ * @lock: see vkfd_device.h. Never taken with mmap_lock held (mmap handlers), and
+ *        user memory is not touched under it where that can be avoided
+ * @pdds: by GPU index, created when the process first meets the GPU; set once with
+ *        release semantics, freed with the process
  * @events: events of the process, see vkfd_event.h
  * @queues: queues by id, see vkfd_queue.h
+ * @runtime_enabled: RUNTIME_ENABLE is in force; @lock
  */
 struct vkfd_process {
 	struct kref ref;
 	struct rcu_head rcu;
 	struct work_struct release_work;
+	struct work_struct teardown_work;
+	struct hlist_node hash;
 	struct mm_struct *mm;
 	struct mmu_notifier mn;
 	struct task_struct *lead_thread;
@@ -65,17 +85,42 @@ struct vkfd_process {
 	struct vkfd_pdd *pdds[VKFD_MAX_GPUS];
 	struct vkfd_events events;
 	struct vkfd_process_queues queues;
+	bool runtime_enabled;
 };
 
 /* Each ioctl handler: called with no lock held; @data is the kernel copy, copied back whatever is returned. */
 typedef int (*vkfd_ioctl_fn)(struct file *filep, struct vkfd_process *p, void *data);
+
+int vkfd_process_init(void);
+/* After the character device is gone; waits until the last process is taken apart. */
+void vkfd_process_exit(void);
+
+/*
+ * The process of current's mm with a reference, created if there is none.
+ * ERR_PTR(-EINVAL): no mm or an mm shared without CLONE_THREAD; -ENOMEM; -EBUSY: no
+ * PASID left. Sleeps, takes mmap_lock.
+ */
+struct vkfd_process *vkfd_process_open(void);
+
+/* Whether current may use @p: same mm and same thread group. */
+bool vkfd_process_is_current(const struct vkfd_process *p);
 
 /* Process of @pasid with a reference, or NULL. Any context incl. hard irq. */
 struct vkfd_process *vkfd_process_get_by_pasid(u32 pasid);
 /* Any context. */
 void vkfd_process_put(struct vkfd_process *p);
 
+/* Calls @fn for every process, in an RCU read section. Any context; @fn must not sleep. */
+void vkfd_process_for_each(void (*fn)(struct vkfd_process *p, void *data), void *data);
+
 /* Caller holds p->lock. ERR_PTR(-EINVAL): no such GPU; ERR_PTR(-ENOMEM). */
 struct vkfd_pdd *vkfd_process_get_pdd(struct vkfd_process *p, u32 gpu_id);
+/* The same, but ERR_PTR(-ENODEV) until ACQUIRE_VM gave the pdd its VM. */
+struct vkfd_pdd *vkfd_process_get_bound_pdd(struct vkfd_process *p, u32 gpu_id);
+/*
+ * Existing pdd or NULL; no lock, so mmap and fault handlers may use it. Valid while
+ * the caller's reference to @p is.
+ */
+struct vkfd_pdd *vkfd_process_find_pdd(struct vkfd_process *p, u32 gpu_id);
 
 #endif /* VKFD_PROCESS_H */
