@@ -11,7 +11,8 @@
 # A problem that the user has to solve gets one line on stderr and status 2.
 
 set -Eeuo pipefail
-trap 'printf "vkfd: internal error: %s:%s: %s\n" "${BASH_SOURCE[0]}" "$LINENO" "$BASH_COMMAND" >&2; exit 2' ERR
+# A script of ours that ended with 2 has said why.
+trap 'rc=$?; ((rc == 2)) || printf "vkfd: internal error: %s:%s: %s\n" "${BASH_SOURCE[0]}" "$LINENO" "$BASH_COMMAND" >&2; exit 2' ERR
 
 VKFD_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 VKFD_BUILD=$VKFD_TOP/build

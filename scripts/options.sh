@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Options of every command that boots. parse_options ARGS... sets VKFD_OPT_*
+# (exported, for scripts/boot) and leaves the rest in the array REST.
+
+VKFD_OPT_ACCEL=auto VKFD_OPT_CPUS=2 VKFD_OPT_MEMORY=2G VKFD_OPT_VRAM=1G
+VKFD_OPT_SHARE='' VKFD_OPT_SHARE_MODE=ro VKFD_OPT_THUNK=own VKFD_OPT_DRIVER=own
+VKFD_OPT_KERNEL=stock VKFD_OPT_APPEND='' VKFD_OPT_QEMU='' VKFD_OPT_TIMEOUT=''
+VKFD_OPT_VERBOSE=0
+export "${!VKFD_OPT_@}"
+
+OPTIONS_HELP='  --accel auto|kvm|tcg     auto (default): KVM where it really works
+  --cpus N                 processors of the guest (2)
+  --memory SIZE            memory of the guest (2G)
+  --gpus N                 GPUs of the guest (1, the only number so far)
+  --vram SIZE              memory of the GPU (1G)
+  --share DIR[:rw]         DIR at /mnt/share in the guest, read-only without :rw
+  --thunk own|stock        our libhsakmt (default) or that of Debian
+  --driver own|none|PATH   vkfd.ko (default), no driver, or a module of yours
+  --kernel stock|PATH      kernel of Debian (default), or an image of yours
+  --append ARGS            added to the kernel command line
+  --qemu ARGS              words added to the command line of QEMU
+  --timeout SECONDS        end the guest after that time, 0: never
+  --verbose                show the command line of QEMU and the console'
+
+# match VALUE REGEX OPTION WHAT: VALUE is fine, or one line and status 2.
+match() { [[ $1 =~ ^($2)$ ]] || die "$3 $1: not $4"; }
+
+parse_options() {
+	local opt value size='[1-9][0-9]*[KMGkmg]?'
+	REST=()
+	while (($#)); do
+		opt=$1
+		shift
+		case $opt in
+		--) REST+=("$@"); return ;;
+		--verbose) VKFD_OPT_VERBOSE=1; continue ;;
+		--accel | --cpus | --memory | --gpus | --vram | --share | --thunk | --driver | \
+			--kernel | --append | --qemu | --inject | --timeout)
+			(($#)) || die "$opt needs a value"
+			value=$1
+			shift
+			;;
+		--*=*)
+			set -- "${opt%%=*}" "${opt#*=}" "$@"
+			continue
+			;;
+		-*) die "unknown option $opt (./run.sh --help lists them)" ;;
+		*) REST+=("$opt"); continue ;;
+		esac
+		case $opt in
+		--accel) match "$value" 'auto|kvm|tcg' $opt 'auto, kvm or tcg'; VKFD_OPT_ACCEL=$value ;;
+		--cpus) match "$value" '[1-9][0-9]?' $opt 'a number from 1 to 99'; VKFD_OPT_CPUS=$value ;;
+		--memory) match "$value" "$size" $opt 'a size such as 2G'; VKFD_OPT_MEMORY=$value ;;
+		--vram) match "$value" "$size" $opt 'a size such as 1G'; VKFD_OPT_VRAM=$value ;;
+		--gpus)
+			match "$value" '[1-9][0-9]*' $opt 'a number'
+			[[ $value == 1 ]] || die "--gpus $value: more than one GPU does not exist yet"
+			;;
+		--share)
+			VKFD_OPT_SHARE_MODE=ro
+			[[ $value != *:rw ]] || VKFD_OPT_SHARE_MODE=rw
+			value=${value%:r[ow]}
+			[[ -d $value ]] || die "--share $value: no such directory"
+			VKFD_OPT_SHARE=$(cd "$value" && pwd -P)
+			;;
+		--thunk) match "$value" 'own|stock' $opt 'own or stock'; VKFD_OPT_THUNK=$value ;;
+		--driver)
+			case $value in
+			own | none) VKFD_OPT_DRIVER=$value ;;
+			*)
+				[[ -f $value ]] || die "--driver $value: no such file"
+				VKFD_OPT_DRIVER=$(realpath "$value")
+				;;
+			esac
+			;;
+		--kernel)
+			case $value in
+			stock) VKFD_OPT_KERNEL=stock ;;
+			debug) die "--kernel debug: the debug kernel does not exist yet" ;;
+			*)
+				[[ -f $value ]] || die "--kernel $value: no such file"
+				VKFD_OPT_KERNEL=$(realpath "$value")
+				;;
+			esac
+			;;
+		--append) VKFD_OPT_APPEND=$value ;;
+		--qemu) VKFD_OPT_QEMU=$value ;;
+		--inject) die "--inject: fault injection does not exist yet" ;;
+		--timeout) match "$value" '0|[1-9][0-9]*' $opt 'a number of seconds'; VKFD_OPT_TIMEOUT=$value ;;
+		esac
+	done
+}
