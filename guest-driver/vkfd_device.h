@@ -37,6 +37,14 @@
 #define VKFD_KFD_VMIDS		(VKFD_KFD_VMID_LAST - VKFD_KFD_VMID_FIRST + 1)
 #define VKFD_DOORBELL_SLICES	254	/* what fits behind the kernel's pages in 2 MiB */
 
+/*
+ * Firmware versions user space is told. No firmware runs; these are values at
+ * which ROCm expects counted NOPs, valid context ids in EOP interrupts and no GWS.
+ */
+#define VKFD_MEC_FW_VERSION	0x1a5
+#define VKFD_MEC_FW_FEATURE	46
+#define VKFD_SDMA_FW_VERSION	0x75
+
 /**
  * struct vkfd_vram - the VRAM allocator of one GPU
  * @lock: protects @mm and @used
@@ -67,13 +75,24 @@ struct vkfd_vram {
  * @gpu_id: KFD's 16-bit id, never 0
  * @index: slot in the table of GPUs, also index of process->pdds
  * @num_cu: active compute units
+ * @cu_mask: which of the 16 compute units of SE0/SH0 they are
+ * @rev_id: revision strap of the part
+ * @gb_addr_config: GB_ADDR_CONFIG as the part has it, for AMDGPU_INFO
+ * @fb_base: MC address of the first byte of VRAM
+ * @fb_offset: added to VRAM offsets in page directory addresses
+ * @gart: VRAM range of the flat page table of VMID 0
+ * @scratch: one zero page of VRAM, where faulting accesses are directed
  * @srbm_lock: GRBM_GFX_CNTL select and the banked accesses that follow it
  * @tlb_lock: invalidate engine 17
+ * @clock_lock: capture of the GPU clock and the two reads that follow it
  * @queue_lock: @vmid_pasid, @hqd_used, @slice_used
  * @vmid_pasid: PASID that holds KFD VMID 8 + i, 0 if free
  * @hqd_used: one bit per KFD HQD slot (pipe * 6 + queue - 2)
  * @slice_used: one bit per doorbell slice
- * @dead: the hardware is gone (unplugged); checked by drm_dev_enter() users too
+ *
+ * Code that touches registers, VRAM or doorbells outside vkfd_hw_*() brackets the
+ * access with drm_dev_enter()/drm_dev_exit(): the mappings end with remove(), the
+ * structure lives as long as somebody holds a reference to @drm.
  */
 struct vkfd_device {
 	struct drm_device drm;
@@ -84,11 +103,19 @@ struct vkfd_device {
 	u32 gpu_id;
 	unsigned int index;
 	unsigned int num_cu;
+	u16 cu_mask;
+	u8 rev_id;
+	u32 gb_addr_config;
+	u64 fb_base;
+	u64 fb_offset;
+	struct drm_mm_node gart;
+	struct drm_mm_node scratch;
 	struct vkfd_vram vram;
 	struct vkfd_ih ih;
 
 	spinlock_t srbm_lock;
 	spinlock_t tlb_lock;
+	spinlock_t clock_lock;
 
 	struct mutex queue_lock;
 	u32 vmid_pasid[VKFD_KFD_VMIDS];
@@ -112,8 +139,28 @@ static inline void vkfd_wreg(struct vkfd_device *dev, u32 reg, u32 val)
 	writel(val, dev->mmio + reg * 4);
 }
 
-/* GPUs known to KFD. Slots are stable; an index is never reused while user space can hold it. */
+/*
+ * GPUs known to KFD. Slots are stable; an index is never reused while somebody
+ * still holds a reference to the GPU that had it.
+ *
+ * The plain look-ups return NULL for a GPU that is gone and take no reference; the
+ * result is good for a comparison, or while the caller otherwise knows that the GPU
+ * stays (it has a pdd for it). Whoever keeps the pointer (a pdd) takes
+ * vkfd_device_get_by_gpu_id() or _get_by_index() and gives the reference back with drm_dev_put().
+ */
 struct vkfd_device *vkfd_device_by_gpu_id(u32 gpu_id);
 struct vkfd_device *vkfd_device_by_index(unsigned int index);
+struct vkfd_device *vkfd_device_get_by_gpu_id(u32 gpu_id);
+struct vkfd_device *vkfd_device_get_by_index(unsigned int index);
+
+/*
+ * Gives @dev its slot and gpu_id: -ENOSPC when all VKFD_MAX_GPUS slots are taken.
+ * Look-ups find it from vkfd_device_publish() until vkfd_device_hide(). The slot is
+ * free again after vkfd_device_release_slot(), called when the last reference goes.
+ */
+int vkfd_device_take_slot(struct vkfd_device *dev);
+void vkfd_device_publish(struct vkfd_device *dev);
+void vkfd_device_hide(struct vkfd_device *dev);
+void vkfd_device_release_slot(struct vkfd_device *dev);
 
 #endif /* VKFD_DEVICE_H */

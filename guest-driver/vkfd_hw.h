@@ -21,14 +21,37 @@ struct vkfd_hqd_slot {
 /* KFD slot number (0..VKFD_NUM_CP_QUEUES-1) to coordinates. */
 struct vkfd_hqd_slot vkfd_hw_slot(unsigned int kfd_slot);
 
+/*
+ * Every function below that takes a device may be called after it was unplugged:
+ * loads and binds return -ENODEV, the others succeed without touching anything.
+ */
+
+/*
+ * Reads what the part is (VRAM size, framebuffer location, compute units) into @dev;
+ * first thing after BAR5 is mapped. -ENODEV if it does not answer or was not posted.
+ */
+int vkfd_hw_identify(struct vkfd_device *dev);
 /* Hubs, apertures, contexts, doorbell window, MEC: to a known state. -errno. */
 int vkfd_hw_init(struct vkfd_device *dev);
+/* Stops all queues and translation. Also after drm_dev_unplug(). */
 void vkfd_hw_fini(struct vkfd_device *dev);
+
+/* The memory half of the two above (vkfd_hw_gmc.c). */
+int vkfd_hw_gmc_init(struct vkfd_device *dev);
+void vkfd_hw_gmc_fini(struct vkfd_device *dev);
+
+/* Selects the bank of HQD registers (@me, @pipe, @queue) and of SH_MEM_* (@vmid). srbm_lock held. */
+void vkfd_hw_select(struct vkfd_device *dev, unsigned int me, unsigned int pipe,
+		    unsigned int queue, unsigned int vmid);
+
+/* Reads and clears the latched fault of a hub, so that the next one latches. Any context. */
+u32 vkfd_hw_clear_fault(struct vkfd_device *dev, bool mmhub);
 
 /*
  * Binds @vmid to @pasid and the page directory at VRAM offset @pd_offset on both
  * hubs, programs SH_MEM_*, the ATC mapping and the IH look-up tables, and flushes
- * the VMID. Sleeps? No; -ETIMEDOUT if the part does not acknowledge in time.
+ * the VMID. Does not sleep; dev->queue_lock held. -ETIMEDOUT if the part does not
+ * acknowledge in time; nothing is bound then.
  */
 int vkfd_hw_vmid_bind(struct vkfd_device *dev, unsigned int vmid, u32 pasid, u64 pd_offset);
 void vkfd_hw_vmid_unbind(struct vkfd_device *dev, unsigned int vmid);
@@ -36,11 +59,16 @@ void vkfd_hw_vmid_unbind(struct vkfd_device *dev, unsigned int vmid);
 /* Flushes translations of @vmid on both hubs by engine 17. 0 or -ETIMEDOUT. */
 int vkfd_hw_flush_tlb(struct vkfd_device *dev, unsigned int vmid);
 
-/* Loads the HQD image in @mqd (V9_MQD_DW dwords) into the slot and activates it. */
+/*
+ * Loads the HQD image in @mqd (V9_MQD_DW dwords, not changed) into the slot and
+ * activates it: rptr from CP_HQD_PQ_RPTR of the image, wptr from the poll address.
+ * -EBUSY if the slot is active.
+ */
 int vkfd_hw_hqd_load(struct vkfd_device *dev, struct vkfd_hqd_slot slot, const u32 *mqd);
 /*
  * Dequeues the slot (VKFD_DEQUEUE_*), waits until it is inactive, and saves the
- * HQD image back to @mqd. May sleep. 0 or -ETIME.
+ * HQD image back to @mqd (may be NULL), ready to be loaded again. May sleep.
+ * 0 or -ETIME; the slot stays active then and its doorbell off.
  */
 int vkfd_hw_hqd_unload(struct vkfd_device *dev, struct vkfd_hqd_slot slot, u32 request,
 		       unsigned int timeout_ms, u32 *mqd);

@@ -30,6 +30,18 @@ struct vkfd_ih_entry {
 	u32 ctx[4];
 };
 
+enum vkfd_ih_count {
+	VKFD_IH_COUNT_EOP,
+	VKFD_IH_COUNT_SQ,
+	VKFD_IH_COUNT_SDMA,
+	VKFD_IH_COUNT_VM_FAULT,
+	VKFD_IH_COUNT_BAD_PACKET,
+	VKFD_IH_COUNT_NO_CONTEXT,	/* EOP with context id 0: dropped */
+	VKFD_IH_COUNT_NO_PASID,		/* KFD VMID that nobody holds: dropped */
+	VKFD_IH_COUNT_HARD_FULL,	/* hard interrupts that left work to the thread */
+	VKFD_IH_COUNT_MAX,
+};
+
 /**
  * struct vkfd_ih - ring 0
  * @lock: @rptr and draining; taken in hard interrupt context
@@ -37,8 +49,13 @@ struct vkfd_ih_entry {
  * @ring_dma: its bus address
  * @wptr: the write-back word inside @ring
  * @rptr: byte offset of the next entry to read
+ * @unpublished: entries read since @rptr was last given to the device
+ * @rescan: entries were lost; the thread has to look at the slots itself
  * @irq: Linux interrupt number
  * @entries, @overflows, @unknown: counters, for debugfs
+ * @count: entries by what became of them; @lock
+ *
+ * @rptr, @unpublished and @rescan: @lock.
  */
 struct vkfd_ih {
 	spinlock_t lock;
@@ -46,13 +63,24 @@ struct vkfd_ih {
 	dma_addr_t ring_dma;
 	__le32 *wptr;
 	u32 rptr;
+	u32 unpublished;
+	bool rescan;
 	int irq;
 	atomic64_t entries;
 	atomic64_t overflows;
 	atomic64_t unknown;
+	u64 count[VKFD_IH_COUNT_MAX];
 };
 
+/*
+ * Ring, interrupt vector and handlers; interrupts may arrive from then on. -errno.
+ * vkfd_ih_fini() turns the ring off and waits for the handlers; it may be called
+ * when the hardware is gone already.
+ */
 int vkfd_ih_init(struct vkfd_device *dev);
 void vkfd_ih_fini(struct vkfd_device *dev);
+
+/* Acts on one entry. ih->lock held, hard irq context. vkfd_ih_route.c */
+void vkfd_ih_route(struct vkfd_device *dev, const struct vkfd_ih_entry *e);
 
 #endif /* VKFD_IH_H_DRIVER */

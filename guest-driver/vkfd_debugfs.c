@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /sys/kernel/debug/kfd: counters of the interrupt path, one block for each GPU.
+ */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <drm/drm_drv.h>
+
+#include "vkfd_device.h"
+#include "vkfd_drv.h"
+
+static struct dentry *vkfd_debugfs_dir;
+
+static const char * const vkfd_ih_count_names[VKFD_IH_COUNT_MAX] = {
+	[VKFD_IH_COUNT_EOP] = "eop",
+	[VKFD_IH_COUNT_SQ] = "sq",
+	[VKFD_IH_COUNT_SDMA] = "sdma",
+	[VKFD_IH_COUNT_VM_FAULT] = "vm_fault",
+	[VKFD_IH_COUNT_BAD_PACKET] = "bad_packet",
+	[VKFD_IH_COUNT_NO_CONTEXT] = "no_context",
+	[VKFD_IH_COUNT_NO_PASID] = "no_pasid",
+	[VKFD_IH_COUNT_HARD_FULL] = "hard_full",
+};
+
+static void vkfd_ih_show_one(struct seq_file *m, struct vkfd_device *dev)
+{
+	struct vkfd_ih *ih = &dev->ih;
+	u64 count[VKFD_IH_COUNT_MAX];
+	unsigned int i;
+	u32 rptr;
+
+	spin_lock_irq(&ih->lock);
+	memcpy(count, ih->count, sizeof(count));
+	rptr = ih->rptr;
+	spin_unlock_irq(&ih->lock);
+
+	seq_printf(m, "gpu_id %u\n", dev->gpu_id);
+	seq_printf(m, "rptr 0x%x\n", rptr);
+	seq_printf(m, "entries %lld\n", (long long)atomic64_read(&ih->entries));
+	seq_printf(m, "overflows %lld\n", (long long)atomic64_read(&ih->overflows));
+	seq_printf(m, "unknown %lld\n", (long long)atomic64_read(&ih->unknown));
+	for (i = 0; i < VKFD_IH_COUNT_MAX; i++)
+		seq_printf(m, "%s %llu\n", vkfd_ih_count_names[i], count[i]);
+}
+
+static int ih_show(struct seq_file *m, void *unused)
+{
+	struct vkfd_device *dev;
+	unsigned int i;
+
+	for (i = 0; i < VKFD_MAX_GPUS; i++) {
+		dev = vkfd_device_get_by_index(i);
+		if (!dev)
+			continue;
+		vkfd_ih_show_one(m, dev);
+		drm_dev_put(&dev->drm);
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(ih);
+
+void vkfd_debugfs_init(void)
+{
+	vkfd_debugfs_dir = debugfs_create_dir("kfd", NULL);
+	debugfs_create_file("ih", 0444, vkfd_debugfs_dir, NULL, &ih_fops);
+}
+
+void vkfd_debugfs_exit(void)
+{
+	debugfs_remove_recursive(vkfd_debugfs_dir);
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What an interrupt entry means: events, faults, bad packets. Runs in the hard
+ * handler and in the IRQ thread, both with ih->lock held and interrupts off.
+ *
+ * Layouts: amdkfd's kfd_int_process_v9.c (context ids of EOP, SQ and SDMA) and
+ * gmc_v9_0 (VM faults).
+ */
+#include <linux/compiler.h>
+
+#include <vkfd/ih.h>
+#include <vkfd/regs_vm.h>
+
+#include "vkfd_device.h"
+#include "vkfd_event.h"
+#include "vkfd_hw.h"
+#include "vkfd_ih.h"
+#include "vkfd_queue.h"
+
+/* Low bits of an event id that each kind of interrupt carries. */
+#define VKFD_EOP_ID_BITS	32
+#define VKFD_SDMA_ID_BITS	28
+#define VKFD_SQ_ID_BITS		24
+
+/* SQ interrupt, context id 0: encoding and privilege of the wave. */
+#define VKFD_SQ_CTX0__PRIV_MASK		0x00002000
+#define VKFD_SQ_CTX0__ENCODING__SHIFT	26
+#define VKFD_SQ_CTX0__ENCODING_MASK	0x0c000000
+#define VKFD_SQ_ENCODING_ERROR		2
+/* The 24 bits of data of an error: its type. */
+#define VKFD_SQ_ERR_TYPE__SHIFT		20
+#define VKFD_SQ_ERR_TYPE_EDC_FUE	0
+#define VKFD_SQ_ERR_TYPE_EDC_FED	3
+
+static void vkfd_route_sq(struct vkfd_device *dev, const struct vkfd_ih_entry *e, u32 pasid)
+{
+	u32 encoding = (e->ctx[0] & VKFD_SQ_CTX0__ENCODING_MASK) >>
+		       VKFD_SQ_CTX0__ENCODING__SHIFT;
+	u32 data = (e->ctx[0] & 0xfff) | (e->ctx[0] >> 28) << 12 | (e->ctx[1] & 0xff) << 16;
+	u32 type = data >> VKFD_SQ_ERR_TYPE__SHIFT;
+
+	dev->ih.count[VKFD_IH_COUNT_SQ]++;
+	if (encoding == VKFD_SQ_ENCODING_ERROR) {
+		dev_warn_ratelimited(dev->drm.dev, "wave error of pasid 0x%x: type %u, data 0x%06x%s\n",
+				     pasid, type, data,
+				     e->ctx[0] & VKFD_SQ_CTX0__PRIV_MASK ? ", in trap handler" : "");
+		/* poisoned data: no RAS here, and nothing that anybody waits for */
+		if (type == VKFD_SQ_ERR_TYPE_EDC_FUE || type == VKFD_SQ_ERR_TYPE_EDC_FED)
+			return;
+	}
+	kfd_signal_event_interrupt(pasid, data, VKFD_SQ_ID_BITS);
+}
+
+static void vkfd_route_cp(struct vkfd_device *dev, const struct vkfd_ih_entry *e, u32 pasid)
+{
+	struct vkfd_ih *ih = &dev->ih;
+
+	switch (e->source_id) {
+	case GFX_9_0__SRCID__CP_EOP_INTERRUPT:
+		/* id 0 is nobody's event; a scan of all slots for it would be wasted */
+		if (!e->ctx[0]) {
+			ih->count[VKFD_IH_COUNT_NO_CONTEXT]++;
+			return;
+		}
+		ih->count[VKFD_IH_COUNT_EOP]++;
+		kfd_signal_event_interrupt(pasid, e->ctx[0], VKFD_EOP_ID_BITS);
+		return;
+	case GFX_9_0__SRCID__CP_BAD_OPCODE_ERROR:
+	case GFX_9_0__SRCID__CP_PRIV_REG_FAULT:
+	case GFX_9_0__SRCID__CP_PRIV_INSTR_FAULT:
+		ih->count[VKFD_IH_COUNT_BAD_PACKET]++;
+		vkfd_queue_bad_opcode(dev, pasid, e->source_id, e->ring_id, e->ctx[0]);
+		return;
+	}
+	atomic64_inc(&ih->unknown);
+}
+
+static void vkfd_route_fault(struct vkfd_device *dev, const struct vkfd_ih_entry *e, u32 pasid)
+{
+	const struct vkfd_vm_fault_info info = {
+		.va = (u64)(e->ctx[1] & VKFD_IH_FAULT_CTX1__VA_47_44_MASK) << 44 |
+		      (u64)e->ctx[0] << 12,
+		.write = e->ctx[1] & VKFD_IH_FAULT_CTX1__WRITE_MASK,
+		.prot_valid = e->ring_id & VKFD_IH_FAULT_RING__PROT_VALID,
+		.prot_read = e->ring_id & VKFD_IH_FAULT_RING__PROT_READ,
+		.prot_write = e->ring_id & VKFD_IH_FAULT_RING__PROT_WRITE,
+		.vmid = e->vmid,
+	};
+
+	dev->ih.count[VKFD_IH_COUNT_VM_FAULT]++;
+	vkfd_queue_vm_fault(dev, pasid, &info);
+}
+
+/* True for a VM fault; the hub latches the next one only after this. */
+static bool vkfd_ack_fault(struct vkfd_device *dev, const struct vkfd_ih_entry *e)
+{
+	switch (e->client_id) {
+	case SOC15_IH_CLIENTID_UTCL2:
+	case SOC15_IH_CLIENTID_VMC:
+	case SOC15_IH_CLIENTID_VMC1:
+		break;
+	default:
+		return false;
+	}
+	if (e->source_id != VMC_1_0__SRCID__VM_FAULT)
+		return false;
+	vkfd_hw_clear_fault(dev, e->client_id != SOC15_IH_CLIENTID_UTCL2);
+	return true;
+}
+
+void vkfd_ih_route(struct vkfd_device *dev, const struct vkfd_ih_entry *e)
+{
+	struct vkfd_ih *ih = &dev->ih;
+	bool fault = vkfd_ack_fault(dev, e);
+	u32 pasid = e->pasid;
+
+	lockdep_assert_held(&ih->lock);
+
+	if (e->vmid < VKFD_KFD_VMID_FIRST || e->vmid > VKFD_KFD_VMID_LAST) {
+		atomic64_inc(&ih->unknown);
+		if (fault)
+			dev_err_ratelimited(dev->drm.dev,
+					    "VM fault of VMID %u, which is no process's, at page 0x%x%08x\n",
+					    e->vmid,
+					    e->ctx[1] & VKFD_IH_FAULT_CTX1__VA_47_44_MASK,
+					    e->ctx[0]);
+		return;
+	}
+
+	/*
+	 * Without a hardware scheduler gfx9 may leave the PASID out; the VMID tells it.
+	 * Written under queue_lock, which interrupts cannot take: a value that is
+	 * just changing belongs to a process that has no queue running.
+	 */
+	if (!pasid)
+		pasid = READ_ONCE(dev->vmid_pasid[e->vmid - VKFD_KFD_VMID_FIRST]);
+	if (!pasid) {
+		ih->count[VKFD_IH_COUNT_NO_PASID]++;
+		return;
+	}
+
+	if (fault) {
+		vkfd_route_fault(dev, e, pasid);
+		return;
+	}
+
+	switch (e->client_id) {
+	case SOC15_IH_CLIENTID_GRBM_CP:
+		vkfd_route_cp(dev, e, pasid);
+		return;
+	case SOC15_IH_CLIENTID_SE0SH:
+	case SOC15_IH_CLIENTID_SE1SH:
+	case SOC15_IH_CLIENTID_SE2SH:
+	case SOC15_IH_CLIENTID_SE3SH:
+		if (e->source_id != GFX_9_0__SRCID__SQ_INTERRUPT_ID)
+			break;
+		vkfd_route_sq(dev, e, pasid);
+		return;
+	case SOC15_IH_CLIENTID_SDMA0:
+	case SOC15_IH_CLIENTID_SDMA1:
+		if (e->source_id != SDMA0_4_0__SRCID__SDMA_TRAP)
+			break;
+		ih->count[VKFD_IH_COUNT_SDMA]++;
+		kfd_signal_event_interrupt(pasid, e->ctx[0] & GENMASK(VKFD_SDMA_ID_BITS - 1, 0),
+					   VKFD_SDMA_ID_BITS);
+		return;
+	}
+	atomic64_inc(&ih->unknown);
+}
