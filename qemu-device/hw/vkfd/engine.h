@@ -140,6 +140,8 @@ typedef struct VKFDParams {
     uint64_t vram_size;         /* bytes, a multiple of 16 MiB */
     uint32_t cus;               /* compute units, 1..VKFD_CUS_MAX */
     uint32_t cp_budget;         /* 1..VKFD_CP_BUDGET_MAX, 0: the default */
+    uint64_t hidden_vram;       /* bytes of VRAM not to be reported as CPU visible,
+                                   whole MiB, 0..vram_size */
 } VKFDParams;
 
 /* One hardware queue slot. Every field is guest state (to be migrated). */
@@ -188,6 +190,7 @@ typedef struct VKFDEngine {
     uint64_t vram_size;
     uint32_t cus;
     uint32_t cp_budget;
+    uint64_t hidden_vram;
 
     /* ---- guest state: migrate all of it ---- */
     uint32_t regs[VKFD_NUM_REGS];       /* unbanked registers, by dword index */

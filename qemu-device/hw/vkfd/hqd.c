@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Hardware queue slots: their register bank, activation, dequeue.
+ *
+ * The position of a queue is wholly in its registers: PQ_RPTR, PQ_WPTR and, in
+ * an IB, IB_BASE, IB_RPTR, IB_CONTROL (size, PROCESSING_IB) and HQD_VMID.IB_VMID.
+ * While an IB runs, PQ_RPTR stays at the INDIRECT_BUFFER packet. A dequeue
+ * leaves them as they are, saves them to the MQD, and an activation goes on there.
+ */
+#include "engine-priv.h"
+
+#include <vkfd/mqd.h>
+
+uint8_t vkfd_hqd_ring_id(unsigned hqd)
+{
+    unsigned me = hqd / (VKFD_NUM_HQD / VKFD_NUM_ME) + 1;
+    unsigned pipe = hqd / VKFD_QUEUES_PER_PIPE % VKFD_PIPES_PER_ME;
+    unsigned queue = hqd % VKFD_QUEUES_PER_PIPE;
+
+    return me << VKFD_IH_RING_ID__ME__SHIFT |
+           pipe << VKFD_IH_RING_ID__PIPE__SHIFT |
+           queue << VKFD_IH_RING_ID__QUEUE__SHIFT;
+}
+
+/* Bits of a bank register that can be written. */
+static uint32_t hqd_mask(uint32_t dw)
+{
+    switch (dw) {
+    case mmCP_MQD_BASE_ADDR:
+    case mmCP_HQD_PQ_RPTR_REPORT_ADDR:
+    case mmCP_HQD_IB_BASE_ADDR:
+        return 0xfffffffc;
+    case mmCP_HQD_PQ_WPTR_POLL_ADDR:
+        return 0xfffffff8;
+    case mmCP_MQD_BASE_ADDR_HI:
+    case mmCP_HQD_PQ_RPTR_REPORT_ADDR_HI:
+    case mmCP_HQD_PQ_WPTR_POLL_ADDR_HI:
+    case mmCP_HQD_IB_BASE_ADDR_HI:
+        return 0x0000ffff;
+    case mmCP_HQD_PQ_BASE_HI:
+    case mmCP_HQD_EOP_BASE_ADDR_HI:
+        return 0x000000ff;
+    case mmCP_HQD_VMID:
+        return CP_HQD_VMID__VMID_MASK | CP_HQD_VMID__IB_VMID_MASK;
+    case mmCP_HQD_IB_RPTR:
+        return CP_HQD_IB_RPTR__CONSUMED_OFFSET_MASK;
+    case mmCP_HQD_PQ_DOORBELL_CONTROL:
+        return CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_BIF_DROP_MASK |
+               CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_OFFSET_MASK |
+               CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_SOURCE_MASK |
+               CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_EN_MASK |
+               CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_HIT_MASK;
+    default:
+        return 0xffffffff;
+    }
+}
+
+static bool is_sh(uint32_t dw)
+{
+    return dw >= mmCOMPUTE_DISPATCH_INITIATOR && dw <= mmCOMPUTE_NOWHERE;
+}
+
+uint32_t vkfd_hqd_read(VKFDEngine *e, uint32_t dw)
+{
+    int hqd = vkfd_grbm_hqd(e);
+
+    if (hqd < 0) {
+        vkfd_guest_error(e, "queue register read with no MEC selected");
+        return 0;
+    }
+    if (is_sh(dw)) {
+        return e->hqd[hqd].sh[dw - mmCOMPUTE_DISPATCH_INITIATOR];
+    }
+    return *vkfd_hqd_reg(&e->hqd[hqd], dw);
+}
+
+void vkfd_hqd_stop(VKFDEngine *e, unsigned hqd, VKFDStop why)
+{
+    VKFDHqd *q = &e->hqd[hqd];
+
+    q->stop = why;
+    q->parked = VKFD_PARKED_NO;
+    q->poll_now = 0;
+    vkfd_trace(e, VKFD_TRACE_HQD_STOP, hqd, why, q->rptr, 0, 0, 0);
+}
+
+/* wptr from memory, in the address space of the ring; false if it faulted. */
+static bool poll_wptr(VKFDEngine *e, unsigned hqd, uint64_t *wptr)
+{
+    VKFDHqd *q = &e->hqd[hqd];
+    uint64_t va = vkfd_pair(HQD(q, CP_HQD_PQ_WPTR_POLL_ADDR),
+                            HQD(q, CP_HQD_PQ_WPTR_POLL_ADDR_HI));
+    uint64_t v;
+
+    if (!vkfd_q_read(e, hqd, vkfd_hqd_vmid(q), va, &v, sizeof(v))) {
+        return false;
+    }
+    *wptr = vkfd_le64(v);
+    return true;
+}
+
+static bool has_poll_addr(VKFDHqd *q)
+{
+    return HQD(q, CP_HQD_PQ_WPTR_POLL_ADDR) ||
+           HQD(q, CP_HQD_PQ_WPTR_POLL_ADDR_HI);
+}
+
+static void activate(VKFDEngine *e, unsigned hqd)
+{
+    VKFDHqd *q = &e->hqd[hqd];
+    uint64_t mask, wptr = vkfd_hqd_wptr(q);
+
+    HQD(q, CP_HQD_ACTIVE) = CP_HQD_ACTIVE__ACTIVE_MASK;
+    HQD(q, CP_HQD_DEQUEUE_REQUEST) = 0;
+    q->epoch++;
+    q->stop = VKFD_STOP_NONE;
+    q->parked = VKFD_PARKED_NO;
+    q->poll_now = 0;
+
+    if (VKFD_GET(HQD(q, CP_HQD_PQ_CONTROL), CP_HQD_PQ_CONTROL__QUEUE_SIZE) >
+        VKFD_QUEUE_SIZE_MAX) {
+        vkfd_guest_error(e, "CP_HQD_PQ_CONTROL: QUEUE_SIZE is out of range");
+        vkfd_hqd_stop(e, hqd, VKFD_STOP_UNSUPPORTED);
+    } else if (HQD(q, CP_HQD_AQL_CONTROL) ||
+               VKFD_GET(HQD(q, CP_HQD_PQ_CONTROL),
+                        CP_HQD_PQ_CONTROL__SLOT_BASED_WPTR)) {
+        vkfd_guest_error(e, "an AQL queue was activated: not modelled");
+        vkfd_hqd_stop(e, hqd, VKFD_STOP_UNSUPPORTED);
+    } else if (has_poll_addr(q)) {
+        /* No doorbell of the time before activation is kept: memory has it. */
+        poll_wptr(e, hqd, &wptr);
+    }
+
+    mask = vkfd_hqd_ring_dw(q) - 1;
+    q->rptr = wptr - ((wptr - HQD(q, CP_HQD_PQ_RPTR)) & mask);
+    q->reported_rptr = q->rptr & mask;
+    HQD(q, CP_HQD_PQ_RPTR) = q->rptr & mask;
+    HQD(q, CP_HQD_PQ_WPTR_LO) = wptr;
+    HQD(q, CP_HQD_PQ_WPTR_HI) = wptr >> 32;
+    vkfd_trace(e, VKFD_TRACE_HQD_ACTIVATE, hqd, vkfd_hqd_vmid(q),
+               vkfd_pair(HQD(q, CP_HQD_PQ_BASE), HQD(q, CP_HQD_PQ_BASE_HI)) << 8,
+               q->rptr, wptr, 0);
+    if (vkfd_cp_runnable(e, hqd)) {
+        vkfd_kick(e);
+    }
+}
+
+/*
+ * What a later load of the MQD needs to go on here. The MQD lies in VMID 0; one
+ * that cannot be written is the driver's error, not a fault of the queue.
+ */
+static void save_mqd(VKFDEngine *e, VKFDHqd *q)
+{
+    static const uint32_t saved[] = {
+        mmCP_HQD_VMID, mmCP_HQD_PQ_RPTR, mmCP_HQD_IB_BASE_ADDR,
+        mmCP_HQD_IB_BASE_ADDR_HI, mmCP_HQD_IB_RPTR, mmCP_HQD_IB_CONTROL,
+        mmCP_HQD_PQ_WPTR_LO, mmCP_HQD_PQ_WPTR_HI,
+    };
+    uint64_t fault_va, mqd = vkfd_pair(HQD(q, CP_MQD_BASE_ADDR),
+                                       HQD(q, CP_MQD_BASE_ADDR_HI));
+    unsigned i;
+
+    if (!mqd) {
+        return;
+    }
+    for (i = 0; i < sizeof(saved) / sizeof(saved[0]); i++) {
+        uint32_t v = vkfd_le32(*vkfd_hqd_reg(q, saved[i]));
+
+        if (vkfd_vm_write(e, VKFD_HUB_GFX, 0,
+                          mqd + V9_MQD_DW_OF(saved[i]) * 4, &v, sizeof(v),
+                          &fault_va) != VKFD_FAULT_NONE) {
+            vkfd_guest_error(e, "dequeue: the MQD cannot be written");
+            return;
+        }
+    }
+}
+
+void vkfd_hqd_dequeue(VKFDEngine *e, unsigned hqd, uint32_t request)
+{
+    VKFDHqd *q = &e->hqd[hqd];
+
+    HQD(q, CP_HQD_DEQUEUE_REQUEST) = 0;
+    if (!vkfd_hqd_active(q)) {
+        return;
+    }
+    vkfd_trace(e, VKFD_TRACE_HQD_DEQUEUE, hqd, request,
+               HQD(q, CP_HQD_PQ_RPTR), HQD(q, CP_HQD_IB_RPTR),
+               q->parked == VKFD_PARKED_WAIT, 0);
+    q->parked = VKFD_PARKED_NO;
+    q->poll_now = 0;
+    q->stop = VKFD_STOP_NONE;
+    save_mqd(e, q);
+    HQD(q, CP_HQD_ACTIVE) = 0;
+    vkfd_wait_rearm(e);
+}
+
+void vkfd_hqd_set_wptr(VKFDEngine *e, unsigned hqd, uint64_t wptr)
+{
+    VKFDHqd *q = &e->hqd[hqd];
+
+    HQD(q, CP_HQD_PQ_WPTR_LO) = wptr;
+    HQD(q, CP_HQD_PQ_WPTR_HI) = wptr >> 32;
+    if (!vkfd_hqd_active(q)) {
+        return;
+    }
+    vkfd_trace(e, VKFD_TRACE_HQD_WPTR, hqd, wptr, q->rptr, 0, 0, 0);
+    if (q->parked == VKFD_PARKED_SHORT) {
+        q->parked = VKFD_PARKED_NO;
+    }
+    if (vkfd_cp_runnable(e, hqd)) {
+        vkfd_kick(e);
+    }
+}
+
+/*
+ * Bit n is queue n of the selected ME, which is ME1 where none is selected. The
+ * queue need not be active: upstream polls just before it activates.
+ */
+void vkfd_hqd_poll_wptr(VKFDEngine *e, uint32_t mask)
+{
+    int sel = vkfd_grbm_hqd(e);
+    unsigned first = sel >= (int)(VKFD_NUM_HQD / 2) ? VKFD_NUM_HQD / 2 : 0;
+    unsigned i;
+
+    for (i = 0; i < VKFD_NUM_HQD / 2; i++) {
+        VKFDHqd *q = &e->hqd[first + i];
+        uint64_t wptr;
+
+        if (!(mask & 1u << i) || !has_poll_addr(q) || q->stop) {
+            continue;
+        }
+        /*
+         * An inactive queue polls when it is activated: a fault now would name
+         * a queue that does not run yet.
+         */
+        if (vkfd_hqd_active(q) && poll_wptr(e, first + i, &wptr)) {
+            vkfd_hqd_set_wptr(e, first + i, wptr);
+        }
+    }
+}
+
+void vkfd_hqd_write(VKFDEngine *e, uint32_t dw, uint32_t val)
+{
+    int hqd = vkfd_grbm_hqd(e);
+    VKFDHqd *q;
+
+    if (hqd < 0) {
+        vkfd_guest_error(e, "queue register written with no MEC selected");
+        return;
+    }
+    q = &e->hqd[hqd];
+    if (is_sh(dw)) {
+        q->sh[dw - mmCOMPUTE_DISPATCH_INITIATOR] = val;
+        return;
+    }
+    switch (dw) {
+    case mmCP_HQD_ACTIVE:
+        if (!(val & CP_HQD_ACTIVE__ACTIVE_MASK)) {
+            vkfd_hqd_dequeue(e, hqd, 0);
+        } else if (!vkfd_hqd_active(q)) {
+            activate(e, hqd);
+        }
+        break;
+    case mmCP_HQD_DEQUEUE_REQUEST:
+        /*
+         * No waves exist, so drain, reset and save are the same: complete at
+         * once, also for a parked or stopped queue.
+         */
+        if (val & CP_HQD_DEQUEUE_REQUEST__DEQUEUE_REQ_MASK) {
+            vkfd_hqd_dequeue(e, hqd, val &
+                             CP_HQD_DEQUEUE_REQUEST__DEQUEUE_REQ_MASK);
+        }
+        break;
+    case mmCP_HQD_PQ_WPTR_LO:
+        vkfd_hqd_set_wptr(e, hqd, vkfd_pair(val, HQD(q, CP_HQD_PQ_WPTR_HI)));
+        break;
+    case mmCP_HQD_PQ_WPTR_HI:
+        vkfd_hqd_set_wptr(e, hqd, vkfd_pair(HQD(q, CP_HQD_PQ_WPTR_LO), val));
+        break;
+    default:
+        *vkfd_hqd_reg(q, dw) = val & hqd_mask(dw);
+        break;
+    }
+}
