@@ -52,12 +52,14 @@ void vkfd_hw_select(struct vkfd_device *dev, unsigned int me, unsigned int pipe,
 }
 
 static void vkfd_select_slot(struct vkfd_device *dev, struct vkfd_hqd_slot slot)
+	__acquires(&dev->srbm_lock)
 {
 	spin_lock(&dev->srbm_lock);
 	vkfd_hw_select(dev, slot.me, slot.pipe, slot.queue, 0);
 }
 
 static void vkfd_deselect(struct vkfd_device *dev)
+	__releases(&dev->srbm_lock)
 {
 	vkfd_hw_select(dev, 0, 0, 0, 0);
 	spin_unlock(&dev->srbm_lock);
