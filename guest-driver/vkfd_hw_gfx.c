@@ -31,11 +31,10 @@
 
 struct vkfd_hqd_slot vkfd_hw_slot(unsigned int kfd_slot)
 {
-	/* neighbours go to different pipes, so that few queues share none */
 	return (struct vkfd_hqd_slot) {
 		.me = 1,
-		.pipe = kfd_slot % VKFD_PIPES_PER_ME,
-		.queue = VKFD_KFD_FIRST_QUEUE + kfd_slot / VKFD_PIPES_PER_ME,
+		.pipe = kfd_slot / VKFD_KFD_QUEUES_PER_PIPE,
+		.queue = VKFD_KFD_FIRST_QUEUE + kfd_slot % VKFD_KFD_QUEUES_PER_PIPE,
 	};
 }
 static_assert(VKFD_NUM_CP_QUEUES == VKFD_PIPES_PER_ME * VKFD_KFD_QUEUES_PER_PIPE);
