@@ -13,6 +13,7 @@
 
 struct vkfd_device;
 struct vkfd_pdd;
+struct vkfd_vram_block;
 
 enum vkfd_bo_kind {
 	VKFD_BO_VRAM,
@@ -29,7 +30,8 @@ enum vkfd_bo_kind {
  * @dev: GPU it was allocated on; the owner of a reference to @base keeps it alive
  * @va: GPU virtual address (0: none)
  * @alloc_flags: KFD_IOC_ALLOC_MEM_FLAGS_*
- * @blocks: VRAM in the order of the BO, struct vkfd_vram_block
+ * @blocks: VRAM, list of struct vkfd_vram_block
+ * @block, @num_blocks: the same as an array in the order of the BO
  * @pages: system pages, for GTT (shmem) and userptr (pinned)
  * @dma: bus address of each page of @pages
  * @dma_count: how many of them are mapped
@@ -51,6 +53,8 @@ struct vkfd_bo {
 	u64 va;
 	u32 alloc_flags;
 	struct list_head blocks;
+	struct vkfd_vram_block **block;
+	unsigned long num_blocks;
 	struct page **pages;
 	dma_addr_t *dma;
 	unsigned long dma_count;

@@ -55,12 +55,14 @@ void vkfd_pt_fill(struct vkfd_device *dev, struct vkfd_pt *root, u64 va, u64 npa
 		  vkfd_pte_fn fn, void *data);
 
 /*
- * Invalidates whatever is valid in the range, unlinks tables that have become empty
- * and collects them in @empty. They may be freed only after the TLB was flushed.
- * @live: false if the hardware is gone; then VRAM is not touched.
+ * Invalidates the entries of a range which vkfd_pt_fill() wrote (@filled), unlinks
+ * tables of the range that have become empty and collects them in @empty. Without
+ * @filled only the latter: it undoes a failed vkfd_pt_prepare(). Collected tables may
+ * be freed only after the TLB was flushed. @live: false if the hardware is gone; then
+ * VRAM is not touched.
  */
 void vkfd_pt_clear(struct vkfd_device *dev, struct vkfd_pt *root, u64 va, u64 npages,
-		   bool live, struct list_head *empty);
+		   bool filled, bool live, struct list_head *empty);
 void vkfd_pt_free_list(struct vkfd_device *dev, struct list_head *empty);
 
 #endif /* VKFD_PT_H */

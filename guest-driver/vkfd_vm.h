@@ -18,13 +18,16 @@ struct vkfd_pt;
 
 /**
  * struct vkfd_vm
+ * @dev: the GPU; the open file keeps it
  * @lock: page tables, @mappings, @process, @vmid
+ * @root: root directory
  * @pd_offset: VRAM offset of the root directory
  * @process: the process that acquired this VM, NULL for a graphics VM; no reference
  *           (the process holds the file, the file holds the VM)
  * @vmid: hardware context while queues run, else -1. Set by the queue code under
  *        dev->queue_lock and @lock.
- * @mappings: VA ranges in use, to reject overlaps
+ * @mappings: page numbers in use -> struct vkfd_bo (no reference: a mapped BO is not
+ *            freed), to reject overlaps
  */
 struct vkfd_vm {
 	struct vkfd_device *dev;
@@ -36,12 +39,24 @@ struct vkfd_vm {
 	struct maple_tree mappings;
 };
 
+/* ERR_PTR(-ENOMEM), ERR_PTR(-ENODEV): the hardware is gone. */
 struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev);
+/* No queue runs in it and no BO that lives on is mapped in it. */
 void vkfd_vm_destroy(struct vkfd_vm *vm);
 
 /*
- * Maps the whole @bo at its VA / removes the mapping. Unmap flushes the TLB of the
- * VM's VMID before it returns. -EINVAL for a bad or overlapping range, -ENOMEM.
+ * Makes @vm the compute VM of @p / a graphics VM again. -EINVAL: it is a process's
+ * already. Takes vm->lock.
+ */
+int vkfd_vm_acquire(struct vkfd_vm *vm, struct vkfd_process *p);
+void vkfd_vm_release(struct vkfd_vm *vm);
+
+/*
+ * Maps the whole @bo at its VA (AQL queue memory: twice in a row) / removes the
+ * mapping. Both flush the TLB of the VM's VMID before they return. On failure the VM
+ * is as before. Map: -EINVAL for a misaligned, bad or overlapping range or a BO the
+ * GPU cannot reach, -ENOMEM, -ENODEV. Unmap: -EINVAL if it is not mapped; works on
+ * after the hardware is gone. The caller serialises calls for one BO (process->lock).
  * Takes vm->lock.
  */
 int vkfd_vm_map_bo(struct vkfd_vm *vm, struct vkfd_bo *bo);

@@ -18,11 +18,13 @@ struct vkfd_device;
 
 /**
  * struct vkfd_vram_block - one contiguous piece of a user allocation
- * @link: in the list of the allocation
+ * @link: in the list of the allocation, ordered
+ * @first: byte offset in the allocation of its first byte
  * @node: its place
  */
 struct vkfd_vram_block {
 	struct list_head link;
+	u64 first;
 	struct drm_mm_node node;
 };
 
@@ -32,20 +34,20 @@ struct vkfd_vram_block {
  * -EINVAL: less than 16 MiB of VRAM.
  */
 int vkfd_vram_init(struct vkfd_device *dev);
-/* The hardware is about to go: nothing more is handed out. Idempotent. */
+/* After drm_dev_unplug(): nothing more is handed out. Idempotent. */
 void vkfd_vram_fini(struct vkfd_device *dev);
 
 /*
  * For the driver's own structures: @size and @align in bytes, multiples of 4 KiB;
- * contiguous; contents undefined. -ENOSPC if VRAM is full. Takes vram.lock.
+ * contiguous; contents undefined. -ENOSPC if VRAM is full, -ENODEV. Takes vram.lock.
  */
 int vkfd_vram_alloc(struct vkfd_device *dev, u64 size, u64 align, struct drm_mm_node *node);
 void vkfd_vram_free(struct vkfd_device *dev, struct drm_mm_node *node);
 
 /*
  * For user BOs: @size bytes (multiple of 4 KiB) in as few blocks as possible, 2 MiB
- * aligned when a block is that large; contents undefined. @contiguous: one block or
- * failure. -ENOMEM; takes vram.lock.
+ * aligned when a block is that large and there is such a place; contents undefined.
+ * @contiguous: one block or failure. -ENOMEM, -ENODEV; takes vram.lock.
  */
 int vkfd_vram_alloc_blocks(struct vkfd_device *dev, u64 size, bool contiguous,
 			   struct list_head *blocks);

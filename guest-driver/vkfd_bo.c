@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Buffer objects: creation and release per kind of memory, page-table entries, kernel
+ * mappings.
+ */
+#include <linux/bsearch.h>
+#include <linux/dma-mapping.h>
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <drm/drm_drv.h>
+#include <uapi/linux/kfd_ioctl.h>
+
+#include <vkfd/gpuvm.h>
+
+#include "vkfd_bo.h"
+#include "vkfd_device.h"
+#include "vkfd_gem.h"
+#include "vkfd_process.h"
+#include "vkfd_userptr.h"
+#include "vkfd_vram.h"
+
+/*
+ * System memory that BOs hold, of all processes: it is pinned or unevictable, so it
+ * is limited as upstream limits it: 15/16 of RAM in all, half of it for GTT.
+ */
+static DEFINE_SPINLOCK(vkfd_sysmem_lock);
+static u64 vkfd_sysmem_used;
+static u64 vkfd_sysmem_gtt_used;
+
+static int vkfd_sysmem_charge(struct vkfd_bo *bo, u64 size)
+{
+	u64 ram = (u64)totalram_pages() << PAGE_SHIFT;
+	bool gtt = bo->kind == VKFD_BO_GTT;
+	int err = 0;
+
+	/* The use may be above the limit when RAM was unplugged meanwhile. */
+	spin_lock(&vkfd_sysmem_lock);
+	if (size > ram || vkfd_sysmem_used + size > ram - ram / 16 ||
+	    (gtt && vkfd_sysmem_gtt_used + size > ram / 2)) {
+		err = -ENOMEM;
+	} else {
+		vkfd_sysmem_used += size;
+		if (gtt)
+			vkfd_sysmem_gtt_used += size;
+		bo->charged = size;
+	}
+	spin_unlock(&vkfd_sysmem_lock);
+
+	return err;
+}
+
+static void vkfd_sysmem_uncharge(struct vkfd_bo *bo)
+{
+	spin_lock(&vkfd_sysmem_lock);
+	vkfd_sysmem_used -= bo->charged;
+	if (bo->kind == VKFD_BO_GTT)
+		vkfd_sysmem_gtt_used -= bo->charged;
+	spin_unlock(&vkfd_sysmem_lock);
+	bo->charged = 0;
+}
+
+static unsigned long vkfd_bo_num_pages(struct vkfd_bo *bo)
+{
+	return vkfd_bo_size(bo) >> PAGE_SHIFT;
+}
+
+/* VRAM may hold what another process left there. */
+static int vkfd_bo_zero_vram(struct vkfd_bo *bo)
+{
+	unsigned long i;
+	u64 done, n;
+	int idx;
+
+	for (i = 0; i < bo->num_blocks; i++) {
+		struct drm_mm_node *node = &bo->block[i]->node;
+
+		for (done = 0; done < node->size; done += n) {
+			if (fatal_signal_pending(current))
+				return -EINTR;
+			if (!drm_dev_enter(&bo->dev->drm, &idx))
+				return -ENODEV;
+			n = min_t(u64, node->size - done, SZ_32M);
+			vkfd_vram_zero(bo->dev, node->start + done, n);
+			drm_dev_exit(idx);
+		}
+	}
+	/* Zeroes are in VRAM before anybody learns of the BO. */
+	wmb();
+	return 0;
+}
+
+static int vkfd_bo_init_vram(struct vkfd_bo *bo)
+{
+	bool contiguous = bo->alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_CONTIGUOUS;
+	struct vkfd_vram_block *block;
+	unsigned long n = 0;
+	int err;
+
+	err = vkfd_vram_alloc_blocks(bo->dev, vkfd_bo_size(bo), contiguous, &bo->blocks);
+	if (err)
+		return err;
+
+	list_for_each_entry(block, &bo->blocks, link)
+		n++;
+	bo->block = kvmalloc_array(n, sizeof(*bo->block), GFP_KERNEL);
+	if (!bo->block)
+		return -ENOMEM;
+	list_for_each_entry(block, &bo->blocks, link)
+		bo->block[bo->num_blocks++] = block;
+
+	return vkfd_bo_zero_vram(bo);
+}
+
+/* Bus addresses of @bo->pages. */
+static int vkfd_bo_dma_map(struct vkfd_bo *bo)
+{
+	unsigned long npages = vkfd_bo_num_pages(bo);
+	struct device *ddev = bo->dev->drm.dev;
+	dma_addr_t addr;
+
+	bo->dma = kvmalloc_array(npages, sizeof(*bo->dma), GFP_KERNEL);
+	if (!bo->dma)
+		return -ENOMEM;
+
+	while (bo->dma_count < npages) {
+		addr = dma_map_page(ddev, bo->pages[bo->dma_count], 0, PAGE_SIZE,
+				    DMA_BIDIRECTIONAL);
+		if (dma_mapping_error(ddev, addr))
+			return -ENOMEM;
+		bo->dma[bo->dma_count++] = addr;
+	}
+	return 0;
+}
+
+static int vkfd_bo_init_gtt(struct vkfd_bo *bo)
+{
+	struct page **pages;
+
+	/* Pages of shmem: zeroed, and charged to the caller's memory cgroup. */
+	pages = drm_gem_get_pages(&bo->base);
+	if (IS_ERR(pages))
+		return PTR_ERR(pages);
+	bo->pages = pages;
+
+	return vkfd_bo_dma_map(bo);
+}
+
+static int vkfd_bo_init_userptr(struct vkfd_bo *bo)
+{
+	unsigned long npages = vkfd_bo_num_pages(bo);
+	struct page **pages;
+	int err;
+
+	pages = kvmalloc_array(npages, sizeof(*pages), GFP_KERNEL);
+	if (!pages)
+		return -ENOMEM;
+	err = vkfd_userptr_pin(bo->user_addr, npages, pages, &bo->read_only);
+	if (err) {
+		kvfree(pages);
+		return err;
+	}
+	bo->pages = pages;
+
+	return vkfd_bo_dma_map(bo);
+}
+
+/* Releases what the memory of @bo consists of, complete or not. */
+static void vkfd_bo_release_memory(struct vkfd_bo *bo)
+{
+	unsigned long npages = vkfd_bo_num_pages(bo);
+
+	while (bo->dma_count)
+		dma_unmap_page(bo->dev->drm.dev, bo->dma[--bo->dma_count], PAGE_SIZE,
+			       DMA_BIDIRECTIONAL);
+	kvfree(bo->dma);
+
+	if (bo->pages && bo->kind == VKFD_BO_GTT) {
+		drm_gem_put_pages(&bo->base, bo->pages, true, true);
+	} else if (bo->pages) {
+		vkfd_userptr_unpin(bo->pages, npages, bo->read_only);
+		kvfree(bo->pages);
+	}
+	if (bo->charged)
+		vkfd_sysmem_uncharge(bo);
+
+	kvfree(bo->block);
+	vkfd_vram_free_blocks(bo->dev, &bo->blocks);
+}
+
+void vkfd_bo_free(struct drm_gem_object *obj)
+{
+	struct vkfd_bo *bo = to_vkfd_bo(obj);
+
+	WARN_ON(bo->vmap_count || bo->mapped);
+
+	vkfd_bo_release_memory(bo);
+	drm_gem_object_release(obj);
+	mutex_destroy(&bo->vmap_lock);
+	kfree(bo);
+}
+
+/* The GEM part: no memory yet, but shmem to take it from for GTT. */
+static int vkfd_bo_init_gem(struct vkfd_bo *bo, u64 size)
+{
+	struct drm_device *drm = &bo->dev->drm;
+	int err = 0;
+
+	if (bo->kind == VKFD_BO_GTT)
+		err = drm_gem_object_init(drm, &bo->base, size);
+	else
+		drm_gem_private_object_init(drm, &bo->base, size);
+
+	return err ?: drm_gem_create_mmap_offset(&bo->base);
+}
+
+static int vkfd_bo_init_memory(struct vkfd_bo *bo)
+{
+	switch (bo->kind) {
+	case VKFD_BO_VRAM:
+		return vkfd_bo_init_vram(bo);
+	case VKFD_BO_GTT:
+		return vkfd_bo_init_gtt(bo);
+	case VKFD_BO_USERPTR:
+		return vkfd_bo_init_userptr(bo);
+	case VKFD_BO_DOORBELL:
+	case VKFD_BO_MMIO_REMAP:
+		return 0;
+	}
+	return -EINVAL;
+}
+
+struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_params *params)
+{
+	bool aql = params->alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_AQL_QUEUE_MEM;
+	u64 size = aql ? params->size / 2 : params->size;
+	struct vkfd_bo *bo;
+	int err;
+
+	/* More than any address space: would overflow in the sums below. */
+	if (size > VKFD_GPUVM_LIMIT)
+		return ERR_PTR(-ENOMEM);
+	size = PAGE_ALIGN(size);
+	if (!size || !IS_ALIGNED(params->user_addr, PAGE_SIZE))
+		return ERR_PTR(-EINVAL);
+
+	bo = kzalloc(sizeof(*bo), GFP_KERNEL);
+	if (!bo)
+		return ERR_PTR(-ENOMEM);
+	bo->base.funcs = &vkfd_gem_funcs;
+	bo->kind = params->kind;
+	bo->dev = dev;
+	bo->va = params->va;
+	bo->alloc_flags = params->alloc_flags;
+	bo->user_addr = params->user_addr;
+	bo->phys = params->phys;
+	INIT_LIST_HEAD(&bo->blocks);
+	mutex_init(&bo->vmap_lock);
+
+	if (bo->kind == VKFD_BO_GTT || bo->kind == VKFD_BO_USERPTR) {
+		err = vkfd_sysmem_charge(bo, size);
+		if (err)
+			goto err_free;
+	}
+	err = vkfd_bo_init_gem(bo, size);
+	if (!err)
+		err = vkfd_bo_init_memory(bo);
+	if (err) {
+		drm_gem_object_put(&bo->base);
+		return ERR_PTR(err);
+	}
+	return bo;
+
+err_free:
+	mutex_destroy(&bo->vmap_lock);
+	kfree(bo);
+	return ERR_PTR(err);
+}
+
+static int vkfd_bo_cmp_block(const void *key, const void *elt)
+{
+	const struct vkfd_vram_block *block = *(const struct vkfd_vram_block * const *)elt;
+	u64 offset = *(const u64 *)key;
+
+	if (offset < block->first)
+		return -1;
+	return offset >= block->first + block->node.size;
+}
+
+u64 vkfd_bo_vram_offset(struct vkfd_bo *bo, u64 index)
+{
+	u64 offset = index << PAGE_SHIFT;
+	struct vkfd_vram_block **block;
+
+	block = bsearch(&offset, bo->block, bo->num_blocks, sizeof(*bo->block),
+			vkfd_bo_cmp_block);
+	return (*block)->node.start + offset - (*block)->first;
+}
+
+bool vkfd_bo_reachable(struct vkfd_bo *bo, struct vkfd_device *dev)
+{
+	if (dev == bo->dev)
+		return true;
+	/* Other GPUs use the addresses made for the first: right without an IOMMU only. */
+	return !device_iommu_mapped(dev->drm.dev) && !device_iommu_mapped(bo->dev->drm.dev);
+}
+
+/* As upstream's KFD mappings on Vega20: UC where coherence is asked for, else NC. */
+static u64 vkfd_bo_pte_flags(struct vkfd_bo *bo)
+{
+	const u32 coherent = KFD_IOC_ALLOC_MEM_FLAGS_COHERENT |
+			     KFD_IOC_ALLOC_MEM_FLAGS_EXT_COHERENT |
+			     KFD_IOC_ALLOC_MEM_FLAGS_UNCACHED;
+	u64 flags = AMDGPU_PTE_VALID | AMDGPU_PTE_READABLE;
+
+	if ((bo->alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE) && !bo->read_only)
+		flags |= AMDGPU_PTE_WRITEABLE;
+	if (bo->alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE)
+		flags |= AMDGPU_PTE_EXECUTABLE;
+	if (bo->alloc_flags & coherent)
+		flags |= (u64)AMDGPU_MTYPE_UC << AMDGPU_PTE_MTYPE_VG10__SHIFT;
+	return flags;
+}
+
+u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index)
+{
+	u64 flags = vkfd_bo_pte_flags(bo);
+	u64 addr = 0;
+
+	switch (bo->kind) {
+	case VKFD_BO_VRAM:
+		addr = vkfd_bo_vram_offset(bo, index);
+		if (dev != bo->dev) {
+			addr += bo->dev->vram.base;
+			flags |= AMDGPU_PTE_SYSTEM;
+		}
+		break;
+	case VKFD_BO_GTT:
+	case VKFD_BO_USERPTR:
+		addr = bo->dma[index];
+		flags |= AMDGPU_PTE_SYSTEM | AMDGPU_PTE_SNOOPED;
+		break;
+	case VKFD_BO_DOORBELL:
+	case VKFD_BO_MMIO_REMAP:
+		addr = bo->phys + (index << PAGE_SHIFT);
+		flags |= AMDGPU_PTE_SYSTEM | AMDGPU_PTE_SNOOPED;
+		break;
+	}
+	return (addr & AMDGPU_PTE_ADDR_MASK) | flags;
+}
+
+struct vkfd_bo *vkfd_bo_lookup(struct vkfd_pdd *pdd, u32 idr_handle)
+{
+	struct vkfd_bo *bo;
+
+	lockdep_assert_held(&pdd->process->lock);
+
+	/* The lock keeps the reference of the handle table. */
+	bo = xa_load(&pdd->bos, idr_handle);
+	if (bo)
+		drm_gem_object_get(&bo->base);
+	return bo;
+}
+
+void *vkfd_bo_vmap(struct vkfd_bo *bo)
+{
+	void *addr;
+
+	if (bo->kind != VKFD_BO_GTT)
+		return ERR_PTR(-EINVAL);
+
+	mutex_lock(&bo->vmap_lock);
+	if (!bo->vmap_count) {
+		bo->vmap = vmap(bo->pages, vkfd_bo_num_pages(bo), VM_MAP, PAGE_KERNEL);
+		if (!bo->vmap) {
+			addr = ERR_PTR(-ENOMEM);
+			goto out;
+		}
+	}
+	bo->vmap_count++;
+	addr = bo->vmap;
+out:
+	mutex_unlock(&bo->vmap_lock);
+	return addr;
+}
+
+void vkfd_bo_vunmap(struct vkfd_bo *bo)
+{
+	mutex_lock(&bo->vmap_lock);
+	if (!WARN_ON(!bo->vmap_count) && !--bo->vmap_count) {
+		vunmap(bo->vmap);
+		bo->vmap = NULL;
+	}
+	mutex_unlock(&bo->vmap_lock);
+}

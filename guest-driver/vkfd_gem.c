@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * GEM callbacks and the render node's file operations.
+ */
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_ioctl.h>
+#include <drm/drm_vma_manager.h>
+
+#include "vkfd_bo.h"
+#include "vkfd_device.h"
+#include "vkfd_gem.h"
+#include "vkfd_vm.h"
+
+/* Pages entered by one fault, as TTM does. */
+#define VKFD_FAULT_PAGES	16
+
+/* Page frame behind page @index of @bo, or 0: the CPU cannot reach it. */
+static unsigned long vkfd_gem_pfn(struct vkfd_bo *bo, u64 index)
+{
+	u64 offset;
+
+	if (bo->kind == VKFD_BO_GTT)
+		return page_to_pfn(bo->pages[index]);
+
+	offset = vkfd_bo_vram_offset(bo, index);
+	if (offset + PAGE_SIZE > bo->dev->vram.visible)
+		return 0;
+	return (bo->dev->vram.base + offset) >> PAGE_SHIFT;
+}
+
+static vm_fault_t vkfd_gem_fault(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	struct drm_gem_object *obj = vma->vm_private_data;
+	struct vkfd_bo *bo = to_vkfd_bo(obj);
+	u64 npages = vkfd_bo_size(bo) >> PAGE_SHIFT;
+	u64 index = vmf->pgoff - drm_vma_node_start(&obj->vma_node);
+	unsigned long addr = vmf->address & PAGE_MASK;
+	vm_fault_t ret = VM_FAULT_SIGBUS;
+	unsigned int i;
+	int idx;
+
+	/*
+	 * drm_dev_unplug() zaps all mappings of the device; the SRCU section keeps a
+	 * fault from putting one back.
+	 */
+	if (!drm_dev_enter(obj->dev, &idx))
+		return VM_FAULT_SIGBUS;
+
+	for (i = 0; i < VKFD_FAULT_PAGES; i++, index++, addr += PAGE_SIZE) {
+		unsigned long pfn;
+		vm_fault_t r;
+
+		if (index >= npages || addr >= vma->vm_end)
+			break;
+		pfn = vkfd_gem_pfn(bo, index);
+		if (!pfn)
+			break;
+		r = vmf_insert_pfn(vma, addr, pfn);
+		/* What comes after the page that faulted is a bonus. */
+		if (!i)
+			ret = r;
+		if (r != VM_FAULT_NOPAGE)
+			break;
+	}
+	drm_dev_exit(idx);
+	return ret;
+}
+
+static const struct vm_operations_struct vkfd_gem_vm_ops = {
+	.fault = vkfd_gem_fault,
+	.open = drm_gem_vm_open,
+	.close = drm_gem_vm_close,
+};
+
+static int vkfd_gem_object_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
+{
+	struct vkfd_bo *bo = to_vkfd_bo(obj);
+
+	if (bo->kind != VKFD_BO_VRAM && bo->kind != VKFD_BO_GTT)
+		return -EPERM;
+
+	/*
+	 * Entries by page frame exclude copy on write. Old thunks map invisible VRAM
+	 * private and without access: that is all right as long as it stays so.
+	 */
+	if (is_cow_mapping(vma->vm_flags)) {
+		if (vma->vm_flags & VM_ACCESS_FLAGS)
+			return -EINVAL;
+		vm_flags_clear(vma, VM_MAYWRITE);
+	}
+
+	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
+	vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
+	if (bo->kind == VKFD_BO_VRAM)
+		vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
+	return 0;
+}
+
+const struct drm_gem_object_funcs vkfd_gem_funcs = {
+	.free = vkfd_bo_free,
+	.mmap = vkfd_gem_object_mmap,
+	.vm_ops = &vkfd_gem_vm_ops,
+};
+
+int vkfd_drm_open(struct drm_device *drm, struct drm_file *file)
+{
+	struct vkfd_vm *vm = vkfd_vm_create(to_vkfd_device(drm));
+
+	if (IS_ERR(vm))
+		return PTR_ERR(vm);
+	file->driver_priv = vm;
+	return 0;
+}
+
+void vkfd_drm_postclose(struct drm_device *drm, struct drm_file *file)
+{
+	vkfd_vm_destroy(file->driver_priv);
+	file->driver_priv = NULL;
+}
+
+struct vkfd_vm *vkfd_drm_file_vm(struct vkfd_device *dev, struct file *filp)
+{
+	struct drm_file *file;
+
+	if (filp->f_op != &vkfd_gem_fops)
+		return ERR_PTR(-EINVAL);
+	file = filp->private_data;
+	if (file->minor->dev != &dev->drm)
+		return ERR_PTR(-EINVAL);
+	return file->driver_priv;
+}
+
+const struct file_operations vkfd_gem_fops = {
+	.owner = THIS_MODULE,
+	DRM_GEM_FOPS,
+};

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory ioctls: VMs, BOs by handle, mapping.
+ *
+ * User memory is read and written, and user pages are pinned, with no lock held:
+ * mmap_lock is outside process->lock.
+ */
+#include <linux/bitops.h>
+#include <linux/dma-buf.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/uaccess.h>
+#include <drm/drm_file.h>
+#include <drm/drm_vma_manager.h>
+#include <uapi/linux/kfd_ioctl.h>
+
+#include <vkfd/doorbell.h>
+
+#include "vkfd_bo.h"
+#include "vkfd_chardev.h"
+#include "vkfd_doorbell.h"
+#include "vkfd_gem.h"
+#include "vkfd_memory.h"
+#include "vkfd_process.h"
+#include "vkfd_vm.h"
+#include "vkfd_vram.h"
+
+#define VKFD_ALLOC_DOMAINS	(KFD_IOC_ALLOC_MEM_FLAGS_VRAM | \
+				 KFD_IOC_ALLOC_MEM_FLAGS_GTT | \
+				 KFD_IOC_ALLOC_MEM_FLAGS_USERPTR | \
+				 KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | \
+				 KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP)
+
+int vkfd_ioctl_acquire_vm(struct file *filep, struct vkfd_process *p, void *data)
+{
+	struct kfd_ioctl_acquire_vm_args *args = data;
+	struct vkfd_pdd *pdd;
+	struct file *drm_file;
+	struct vkfd_vm *vm;
+	int err = 0;
+
+	drm_file = fget(args->drm_fd);
+	if (!drm_file)
+		return -EINVAL;
+
+	mutex_lock(&p->lock);
+	pdd = vkfd_process_get_pdd(p, args->gpu_id);
+	if (IS_ERR(pdd)) {
+		err = PTR_ERR(pdd);
+		goto out;
+	}
+	if (pdd->drm_file) {
+		err = pdd->drm_file == drm_file ? 0 : -EBUSY;
+		goto out;
+	}
+	vm = vkfd_drm_file_vm(pdd->dev, drm_file);
+	if (IS_ERR(vm)) {
+		err = PTR_ERR(vm);
+		goto out;
+	}
+	err = vkfd_vm_acquire(vm, p);
+	if (err)
+		goto out;
+	pdd->vm = vm;
+	/* The pdd keeps the reference. */
+	pdd->drm_file = drm_file;
+	drm_file = NULL;
+out:
+	mutex_unlock(&p->lock);
+	if (drm_file)
+		fput(drm_file);
+	return err;
+}
+
+/* What the flags of an allocation ask for; -EINVAL unless it is exactly one kind. */
+static int vkfd_alloc_kind(u32 flags, enum vkfd_bo_kind *kind)
+{
+	switch (flags & VKFD_ALLOC_DOMAINS) {
+	case KFD_IOC_ALLOC_MEM_FLAGS_VRAM:
+		*kind = VKFD_BO_VRAM;
+		return 0;
+	case KFD_IOC_ALLOC_MEM_FLAGS_GTT:
+		*kind = VKFD_BO_GTT;
+		return 0;
+	case KFD_IOC_ALLOC_MEM_FLAGS_USERPTR:
+		*kind = VKFD_BO_USERPTR;
+		return 0;
+	case KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL:
+		*kind = VKFD_BO_DOORBELL;
+		return 0;
+	case KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP:
+		*kind = VKFD_BO_MMIO_REMAP;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/*
+ * Checks @args against @pdd and makes BO parameters of them. Caller holds
+ * process->lock.
+ */
+static int vkfd_alloc_prepare(struct vkfd_pdd *pdd,
+			      const struct kfd_ioctl_alloc_memory_of_gpu_args *args,
+			      struct vkfd_bo_params *params)
+{
+	struct vkfd_device *dev = pdd->dev;
+	int err;
+
+	lockdep_assert_held(&pdd->process->lock);
+
+	err = vkfd_alloc_kind(args->flags, &params->kind);
+	if (err)
+		return err;
+	params->va = args->va_addr;
+	params->size = args->size;
+	params->alloc_flags = args->flags;
+
+	switch (params->kind) {
+	case VKFD_BO_VRAM:
+		/* Host-visible VRAM is promised only if all of it is visible. */
+		if ((args->flags & KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC) &&
+		    dev->vram.visible < dev->vram.size)
+			return -EINVAL;
+		return 0;
+	case VKFD_BO_GTT:
+		return 0;
+	case VKFD_BO_USERPTR:
+		params->user_addr = untagged_addr(args->mmap_offset);
+		return params->user_addr ? 0 : -EINVAL;
+	case VKFD_BO_DOORBELL:
+		if (args->size != VKFD_DOORBELL_SLICE_SIZE)
+			return -EINVAL;
+		if (vkfd_doorbell_get_slice(pdd))
+			return -ENOMEM;
+		params->phys = vkfd_doorbell_slice_addr(pdd);
+		return 0;
+	case VKFD_BO_MMIO_REMAP:
+		if (args->size != PAGE_SIZE)
+			return -EINVAL;
+		params->phys = pci_resource_start(dev->pdev, VKFD_BAR_MMIO) +
+			       VKFD_MMIO_REMAP_OFFSET;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* Gives @bo a handle in @pdd, which then owns the caller's reference. */
+static int vkfd_alloc_publish(struct vkfd_pdd *pdd, struct vkfd_bo *bo, u32 *handle)
+{
+	struct drm_file *drm_file = pdd->drm_file->private_data;
+	int err;
+
+	lockdep_assert_held(&pdd->process->lock);
+
+	/* There is no GEM handle, so the right to mmap is given by itself. */
+	err = drm_vma_node_allow(&bo->base.vma_node, drm_file);
+	if (err)
+		return err;
+	err = xa_alloc(&pdd->bos, handle, bo, XA_LIMIT(1, INT_MAX), GFP_KERNEL);
+	if (err) {
+		drm_vma_node_revoke(&bo->base.vma_node, drm_file);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int vkfd_ioctl_alloc_memory(struct file *filep, struct vkfd_process *p, void *data)
+{
+	struct kfd_ioctl_alloc_memory_of_gpu_args *args = data;
+	struct vkfd_bo_params params = {};
+	struct vkfd_pdd *pdd;
+	struct vkfd_bo *bo;
+	u64 mmap_offset;
+	u32 handle;
+	int err;
+
+	if (!args->size)
+		return -EINVAL;
+
+	mutex_lock(&p->lock);
+	pdd = vkfd_process_get_bound_pdd(p, args->gpu_id);
+	err = PTR_ERR_OR_ZERO(pdd);
+	if (!err)
+		err = vkfd_alloc_prepare(pdd, args, &params);
+	mutex_unlock(&p->lock);
+	if (err)
+		return err;
+
+	/* The pdd and its drm_file stay as long as the caller's file does. */
+	bo = vkfd_bo_create(pdd->dev, &params);
+	if (IS_ERR(bo))
+		return PTR_ERR(bo);
+	/* Once the BO has a handle another thread may free it. */
+	mmap_offset = drm_vma_node_offset_addr(&bo->base.vma_node);
+
+	mutex_lock(&p->lock);
+	err = vkfd_alloc_publish(pdd, bo, &handle);
+	mutex_unlock(&p->lock);
+	if (err) {
+		drm_gem_object_put(&bo->base);
+		return err;
+	}
+
+	args->handle = vkfd_mem_handle(args->gpu_id, handle);
+	if (params.kind == VKFD_BO_MMIO_REMAP)
+		args->mmap_offset = VKFD_MMAP_TYPE_MMIO | VKFD_MMAP_GPU_ID(args->gpu_id);
+	else
+		args->mmap_offset = mmap_offset;
+	return 0;
+}
+
+/* The BO of a handle with a reference, ERR_PTR(-EINVAL) without a GPU, NULL without a BO. */
+static struct vkfd_bo *vkfd_bo_by_handle(struct vkfd_process *p, u64 handle,
+					 struct vkfd_pdd **pddp)
+{
+	struct vkfd_pdd *pdd;
+
+	pdd = vkfd_process_get_pdd(p, vkfd_mem_handle_gpu_id(handle));
+	if (IS_ERR(pdd))
+		return ERR_CAST(pdd);
+	*pddp = pdd;
+	return vkfd_bo_lookup(pdd, vkfd_mem_handle_idr(handle));
+}
+
+int vkfd_ioctl_free_memory(struct file *filep, struct vkfd_process *p, void *data)
+{
+	struct kfd_ioctl_free_memory_of_gpu_args *args = data;
+	struct vkfd_pdd *pdd;
+	struct vkfd_bo *bo;
+	int err = 0;
+
+	mutex_lock(&p->lock);
+	bo = vkfd_bo_by_handle(p, args->handle, &pdd);
+	if (IS_ERR_OR_NULL(bo)) {
+		mutex_unlock(&p->lock);
+		return bo ? PTR_ERR(bo) : -EINVAL;
+	}
+	if (bo->is_event_page) {
+		err = -EPERM;
+	} else if (bo->mapped) {
+		err = -EBUSY;
+	} else {
+		xa_erase(&pdd->bos, vkfd_mem_handle_idr(args->handle));
+		drm_vma_node_revoke(&bo->base.vma_node, pdd->drm_file->private_data);
+		/* The reference of the handle; the last may be that of a CPU mapping. */
+		drm_gem_object_put(&bo->base);
+	}
+	mutex_unlock(&p->lock);
+
+	drm_gem_object_put(&bo->base);
+	return err;
+}
+
+/* Caller holds process->lock. Mapping twice is no error. */
+static int vkfd_map_one(struct vkfd_process *p, struct vkfd_bo *bo, u32 gpu_id)
+{
+	struct vkfd_pdd *pdd;
+	int err;
+
+	pdd = vkfd_process_get_bound_pdd(p, gpu_id);
+	if (IS_ERR(pdd))
+		return PTR_ERR(pdd);
+	if (test_bit(pdd->dev->index, &bo->mapped))
+		return 0;
+	err = vkfd_vm_map_bo(pdd->vm, bo);
+	if (!err)
+		__set_bit(pdd->dev->index, &bo->mapped);
+	return err;
+}
+
+/* Caller holds process->lock. */
+static int vkfd_unmap_one(struct vkfd_process *p, struct vkfd_bo *bo, u32 gpu_id)
+{
+	struct vkfd_pdd *pdd;
+	int err;
+
+	pdd = vkfd_process_get_pdd(p, gpu_id);
+	if (IS_ERR(pdd))
+		return PTR_ERR(pdd);
+	if (!test_bit(pdd->dev->index, &bo->mapped))
+		return -EINVAL;
+	err = vkfd_vm_unmap_bo(pdd->vm, bo);
+	if (!err)
+		__clear_bit(pdd->dev->index, &bo->mapped);
+	return err;
+}
+
+/*
+ * MAP and UNMAP have the same arguments. n_success counts the devices done; a failed
+ * call may be repeated from there.
+ */
+static_assert(sizeof(struct kfd_ioctl_map_memory_to_gpu_args) ==
+	      sizeof(struct kfd_ioctl_unmap_memory_from_gpu_args));
+static_assert(offsetof(struct kfd_ioctl_map_memory_to_gpu_args, n_success) ==
+	      offsetof(struct kfd_ioctl_unmap_memory_from_gpu_args, n_success));
+
+static int vkfd_map_unmap(struct vkfd_process *p,
+			  struct kfd_ioctl_map_memory_to_gpu_args *args, bool map)
+{
+	u32 gpu_ids[VKFD_MAX_GPUS];
+	struct vkfd_pdd *pdd;
+	struct vkfd_bo *bo;
+	u32 i;
+	int err = 0;
+
+	/* A list longer than there can be GPUs has duplicates or strangers in it. */
+	if (!args->n_devices || args->n_devices > VKFD_MAX_GPUS ||
+	    args->n_success > args->n_devices)
+		return -EINVAL;
+	if (copy_from_user(gpu_ids, u64_to_user_ptr(args->device_ids_array_ptr),
+			   array_size(args->n_devices, sizeof(*gpu_ids))))
+		return -EFAULT;
+
+	mutex_lock(&p->lock);
+	bo = vkfd_bo_by_handle(p, args->handle, &pdd);
+	if (IS_ERR(bo)) {
+		err = PTR_ERR(bo);
+		goto out;
+	}
+	if (map && !pdd->drm_file) {
+		err = -ENODEV;
+		goto out_put;
+	}
+	/* Upstream's errno for a handle that is unknown. */
+	if (!bo) {
+		err = -ENOMEM;
+		goto out;
+	}
+	for (i = args->n_success; i < args->n_devices; i++) {
+		err = map ? vkfd_map_one(p, bo, gpu_ids[i]) : vkfd_unmap_one(p, bo, gpu_ids[i]);
+		if (err)
+			break;
+		args->n_success = i + 1;
+	}
+out_put:
+	if (bo)
+		drm_gem_object_put(&bo->base);
+out:
+	mutex_unlock(&p->lock);
+	return err;
+}
+
+int vkfd_ioctl_map_memory(struct file *filep, struct vkfd_process *p, void *data)
+{
+	return vkfd_map_unmap(p, data, true);
+}
+
+int vkfd_ioctl_unmap_memory(struct file *filep, struct vkfd_process *p, void *data)
+{
+	return vkfd_map_unmap(p, data, false);
+}
+
+int vkfd_ioctl_available_memory(struct file *filep, struct vkfd_process *p, void *data)
+{
+	struct kfd_ioctl_get_available_memory_args *args = data;
+	struct vkfd_pdd *pdd;
+
+	mutex_lock(&p->lock);
+	pdd = vkfd_process_get_pdd(p, args->gpu_id);
+	mutex_unlock(&p->lock);
+	if (IS_ERR(pdd))
+		return PTR_ERR(pdd);
+
+	args->available = vkfd_vram_available(pdd->dev);
+	return 0;
+}
+
+/*
+ * dma-buf: BOs are not exported yet, so no dma-buf can be one of ours, and the answer
+ * is the one for somebody else's.
+ */
+static int vkfd_check_dmabuf(int fd)
+{
+	struct dma_buf *dmabuf = dma_buf_get(fd);
+
+	if (IS_ERR(dmabuf))
+		return PTR_ERR(dmabuf);
+	dma_buf_put(dmabuf);
+	return -EINVAL;
+}
+
+int vkfd_ioctl_get_dmabuf_info(struct file *filep, struct vkfd_process *p, void *data)
+{
+	struct kfd_ioctl_get_dmabuf_info_args *args = data;
+
+	return vkfd_check_dmabuf(args->dmabuf_fd);
+}
+
+int vkfd_ioctl_import_dmabuf(struct file *filep, struct vkfd_process *p, void *data)
+{
+	struct kfd_ioctl_import_dmabuf_args *args = data;
+	struct vkfd_pdd *pdd;
+
+	mutex_lock(&p->lock);
+	pdd = vkfd_process_get_bound_pdd(p, args->gpu_id);
+	mutex_unlock(&p->lock);
+	if (IS_ERR(pdd))
+		return PTR_ERR(pdd);
+
+	return vkfd_check_dmabuf(args->dmabuf_fd);
+}
+
+int vkfd_ioctl_export_dmabuf(struct file *filep, struct vkfd_process *p, void *data)
+{
+	struct kfd_ioctl_export_dmabuf_args *args = data;
+	struct vkfd_pdd *pdd;
+	struct vkfd_bo *bo;
+
+	mutex_lock(&p->lock);
+	bo = vkfd_bo_by_handle(p, args->handle, &pdd);
+	mutex_unlock(&p->lock);
+	if (IS_ERR_OR_NULL(bo))
+		return bo ? PTR_ERR(bo) : -EINVAL;
+	drm_gem_object_put(&bo->base);
+
+	/* As upstream for a BO that may not leave its process. */
+	return -EPERM;
+}
+
+MODULE_IMPORT_NS(DMA_BUF);

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * GPUVM: which BO is where, page tables and TLB in step with that.
+ */
+#include <linux/err.h>
+#include <linux/slab.h>
+#include <drm/drm_drv.h>
+#include <uapi/linux/kfd_ioctl.h>
+
+#include "vkfd_bo.h"
+#include "vkfd_device.h"
+#include "vkfd_hw.h"
+#include "vkfd_pt.h"
+#include "vkfd_vm.h"
+
+struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev)
+{
+	struct vkfd_vm *vm;
+	int idx;
+
+	vm = kzalloc(sizeof(*vm), GFP_KERNEL);
+	if (!vm)
+		return ERR_PTR(-ENOMEM);
+	vm->dev = dev;
+	vm->vmid = -1;
+	mutex_init(&vm->lock);
+	mt_init(&vm->mappings);
+
+	if (drm_dev_enter(&dev->drm, &idx)) {
+		vm->root = vkfd_pt_create_root(dev);
+		drm_dev_exit(idx);
+	} else {
+		vm->root = ERR_PTR(-ENODEV);
+	}
+	if (IS_ERR(vm->root)) {
+		int err = PTR_ERR(vm->root);
+
+		mutex_destroy(&vm->lock);
+		kfree(vm);
+		return ERR_PTR(err);
+	}
+	vm->pd_offset = vm->root->node.start;
+	return vm;
+}
+
+void vkfd_vm_destroy(struct vkfd_vm *vm)
+{
+	WARN_ON(vm->vmid >= 0);
+
+	mtree_destroy(&vm->mappings);
+	vkfd_pt_destroy(vm->dev, vm->root);
+	mutex_destroy(&vm->lock);
+	kfree(vm);
+}
+
+int vkfd_vm_acquire(struct vkfd_vm *vm, struct vkfd_process *p)
+{
+	int err = 0;
+
+	mutex_lock(&vm->lock);
+	if (vm->process)
+		err = -EINVAL;
+	else
+		vm->process = p;
+	mutex_unlock(&vm->lock);
+
+	return err;
+}
+
+void vkfd_vm_release(struct vkfd_vm *vm)
+{
+	mutex_lock(&vm->lock);
+	vm->process = NULL;
+	mutex_unlock(&vm->lock);
+}
+
+/* Caller holds vm->lock and is in drm_dev_enter(). */
+static void vkfd_vm_flush(struct vkfd_vm *vm)
+{
+	lockdep_assert_held(&vm->lock);
+
+	/* Page-table writes before the register write that starts the invalidation. */
+	wmb();
+	/* A VM without VMID is flushed when it is bound to one. */
+	if (vm->vmid >= 0 && vkfd_hw_flush_tlb(vm->dev, vm->vmid))
+		dev_err_ratelimited(vm->dev->drm.dev, "TLB of VMID %d not flushed\n", vm->vmid);
+}
+
+static u64 vkfd_vm_bo_pages(struct vkfd_bo *bo)
+{
+	u64 pages = vkfd_bo_size(bo) >> AMDGPU_GPU_PAGE_SHIFT;
+
+	return bo->alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_AQL_QUEUE_MEM ? pages * 2 : pages;
+}
+
+static bool vkfd_vm_range_ok(u64 va, u64 npages)
+{
+	u64 last;
+
+	if (!IS_ALIGNED(va, AMDGPU_GPU_PAGE_SIZE) || va < VKFD_GPUVM_BASE ||
+	    va > VKFD_GPUVM_LIMIT)
+		return false;
+	if (npages > (VKFD_GPUVM_LIMIT >> AMDGPU_GPU_PAGE_SHIFT))
+		return false;
+	last = va + (npages << AMDGPU_GPU_PAGE_SHIFT) - 1;
+	return last <= VKFD_GPUVM_LIMIT;
+}
+
+struct vkfd_vm_map_ctx {
+	struct vkfd_vm *vm;
+	struct vkfd_bo *bo;
+	u64 bo_pages;
+};
+
+static u64 vkfd_vm_pte(void *data, u64 index)
+{
+	struct vkfd_vm_map_ctx *ctx = data;
+
+	/* AQL queue memory: the second half is the first again. */
+	if (index >= ctx->bo_pages)
+		index -= ctx->bo_pages;
+	return vkfd_bo_pte(ctx->bo, ctx->vm->dev, index);
+}
+
+int vkfd_vm_map_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
+{
+	u64 npages = vkfd_vm_bo_pages(bo), pn = bo->va >> AMDGPU_GPU_PAGE_SHIFT;
+	struct vkfd_vm_map_ctx ctx = {
+		.vm = vm,
+		.bo = bo,
+		.bo_pages = vkfd_bo_size(bo) >> AMDGPU_GPU_PAGE_SHIFT,
+	};
+	LIST_HEAD(empty);
+	int err, idx;
+
+	if (!vkfd_vm_range_ok(bo->va, npages) || !vkfd_bo_reachable(bo, vm->dev))
+		return -EINVAL;
+	if (!drm_dev_enter(&vm->dev->drm, &idx))
+		return -ENODEV;
+
+	mutex_lock(&vm->lock);
+	err = mtree_insert_range(&vm->mappings, pn, pn + npages - 1, bo, GFP_KERNEL);
+	if (err) {
+		err = err == -EEXIST ? -EINVAL : err;
+		goto out;
+	}
+	err = vkfd_pt_prepare(vm->dev, vm->root, bo->va, npages);
+	if (err) {
+		vkfd_pt_clear(vm->dev, vm->root, bo->va, npages, false, true, &empty);
+		mtree_erase(&vm->mappings, pn);
+	} else {
+		vkfd_pt_fill(vm->dev, vm->root, bo->va, npages, vkfd_vm_pte, &ctx);
+	}
+	/* Also on failure: the walker may have cached an entry for a table that goes. */
+	vkfd_vm_flush(vm);
+	vkfd_pt_free_list(vm->dev, &empty);
+out:
+	mutex_unlock(&vm->lock);
+	drm_dev_exit(idx);
+	return err;
+}
+
+int vkfd_vm_unmap_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
+{
+	u64 npages = vkfd_vm_bo_pages(bo), pn = bo->va >> AMDGPU_GPU_PAGE_SHIFT;
+	LIST_HEAD(empty);
+	int err = 0, idx;
+	bool live;
+
+	live = drm_dev_enter(&vm->dev->drm, &idx);
+	mutex_lock(&vm->lock);
+	if (mtree_load(&vm->mappings, pn) != bo) {
+		err = -EINVAL;
+		goto out;
+	}
+	vkfd_pt_clear(vm->dev, vm->root, bo->va, npages, true, live, &empty);
+	if (live)
+		vkfd_vm_flush(vm);
+	vkfd_pt_free_list(vm->dev, &empty);
+	mtree_erase(&vm->mappings, pn);
+out:
+	mutex_unlock(&vm->lock);
+	if (live)
+		drm_dev_exit(idx);
+	return err;
+}
