@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vkfd: what the engine reaches of QEMU (VKFDBusOps of engine.h). Called under
+ * the BQL, from MMIO handlers, the bottom half and timers.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/log.h"
+#include "qemu/main-loop.h"
+#include "hw/pci/msix.h"
+#include "trace.h"
+#include "vkfd.h"
+
+/* .memory: only RAM may be the target, so DMA never re-enters a device. */
+static const MemTxAttrs vkfd_dma_attrs = { .memory = true };
+
+static bool vkfd_op_dma_read(void *opaque, uint64_t addr, void *buf,
+                             uint32_t len)
+{
+    VKFDState *s = opaque;
+    bool ok = pci_dma_rw(PCI_DEVICE(s), addr, buf, len,
+                         DMA_DIRECTION_TO_DEVICE, vkfd_dma_attrs) == MEMTX_OK;
+
+    trace_vkfd_dma_read(s, addr, len, ok);
+    return ok;
+}
+
+/* pci_dma_rw() has a full barrier before each access: writes stay in order. */
+static bool vkfd_op_dma_write(void *opaque, uint64_t addr, const void *buf,
+                              uint32_t len)
+{
+    VKFDState *s = opaque;
+    bool ok = pci_dma_rw(PCI_DEVICE(s), addr, (void *)buf, len,
+                         DMA_DIRECTION_FROM_DEVICE, vkfd_dma_attrs) == MEMTX_OK;
+
+    trace_vkfd_dma_write(s, addr, len, ok);
+    return ok;
+}
+
+static void vkfd_op_raise_irq(void *opaque)
+{
+    VKFDState *s = opaque;
+    PCIDevice *pdev = PCI_DEVICE(s);
+
+    trace_vkfd_msix_notify(s, msix_enabled(pdev));
+    if (msix_enabled(pdev)) {
+        msix_notify(pdev, 0);
+    }
+}
+
+static uint64_t vkfd_op_now_ns(void *opaque)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+static void vkfd_op_set_timer(void *opaque, unsigned which, int64_t deadline)
+{
+    VKFDState *s = opaque;
+
+    trace_vkfd_cp_timer(s, which, deadline);
+    if (deadline < 0) {
+        timer_del(&s->timer[which]);
+    } else {
+        timer_mod(&s->timer[which], deadline);
+    }
+}
+
+static void vkfd_op_schedule(void *opaque)
+{
+    VKFDState *s = opaque;
+
+    s->run_wanted = true;
+    qemu_bh_schedule(s->bh);
+}
+
+static void vkfd_op_vram_dirty(void *opaque, uint64_t off, uint64_t len)
+{
+    VKFDState *s = opaque;
+
+    memory_region_set_dirty(s->vram, off, len);
+}
+
+static void vkfd_op_log_guest_error(void *opaque, const char *msg)
+{
+    trace_vkfd_err_guest(opaque, msg);
+    qemu_log_mask(LOG_GUEST_ERROR, "vkfd: %s\n", msg);
+}
+
+static void vkfd_op_trace(void *s, VKFDTraceId id, const uint64_t *a)
+{
+    switch (id) {
+    case VKFD_TRACE_REG_READ:
+        trace_vkfd_reg_read(s, a[0], a[1]);
+        break;
+    case VKFD_TRACE_REG_WRITE:
+        trace_vkfd_reg_write(s, a[0], a[1], a[2]);
+        break;
+    case VKFD_TRACE_REG_UNMODELLED:
+        trace_vkfd_reg_unmodelled(s, a[0], a[1], a[2]);
+        qemu_log_mask(LOG_UNIMP, "vkfd: %s of register 0x%05" PRIx64
+                      ", which is not modelled\n", a[2] ? "write" : "read",
+                      a[0]);
+        break;
+    case VKFD_TRACE_DOORBELL:
+        trace_vkfd_doorbell_write(s, a[0], a[1], a[2]);
+        break;
+    case VKFD_TRACE_DOORBELL_DROP:
+        trace_vkfd_doorbell_drop(s, a[0], a[1]);
+        break;
+    case VKFD_TRACE_HQD_ACTIVATE:
+        trace_vkfd_hqd_activate(s, a[0], a[1], a[2], a[3], a[4]);
+        break;
+    case VKFD_TRACE_HQD_DEQUEUE:
+        trace_vkfd_hqd_dequeue(s, a[0], a[1], a[2], a[3], a[4]);
+        break;
+    case VKFD_TRACE_HQD_STOP:
+        trace_vkfd_err_hqd_stop(s, a[0], a[1], a[2]);
+        break;
+    case VKFD_TRACE_HQD_WPTR:
+        trace_vkfd_hqd_wptr(s, a[0], a[1], a[2]);
+        break;
+    case VKFD_TRACE_HQD_RPTR:
+        trace_vkfd_hqd_rptr(s, a[0], a[1]);
+        break;
+    case VKFD_TRACE_CP_RUN:
+        trace_vkfd_cp_run(s, a[0], a[1], a[2]);
+        break;
+    case VKFD_TRACE_PM4_PACKET:
+        trace_vkfd_pm4_packet(s, a[0], a[1], a[2], a[3]);
+        break;
+    case VKFD_TRACE_PM4_SKIP:
+        trace_vkfd_pm4_skip(s, a[0], a[1]);
+        break;
+    case VKFD_TRACE_PM4_BAD:
+        trace_vkfd_err_pm4_bad(s, a[0], a[1], a[2]);
+        break;
+    case VKFD_TRACE_PM4_PRIV:
+        trace_vkfd_err_pm4_priv(s, a[0], a[1]);
+        break;
+    case VKFD_TRACE_RELEASE_MEM:
+        trace_vkfd_release_mem(s, a[0], a[1], a[2], a[3], a[4]);
+        break;
+    case VKFD_TRACE_WAIT_PARK:
+        trace_vkfd_wait_park(s, a[0], a[1], a[2], a[3]);
+        break;
+    case VKFD_TRACE_WAIT_WAKE:
+        trace_vkfd_wait_wake(s, a[0], a[1]);
+        break;
+    case VKFD_TRACE_IH_PUSH:
+        trace_vkfd_ih_push(s, a[0], a[1], a[2], a[3], a[4], a[5]);
+        break;
+    case VKFD_TRACE_IH_LOST:
+        trace_vkfd_err_ih_lost(s, a[0], a[1], a[2]);
+        break;
+    case VKFD_TRACE_IH_OVERFLOW:
+        trace_vkfd_err_ih_overflow(s, a[0], a[1]);
+        break;
+    case VKFD_TRACE_IH_RPTR:
+        trace_vkfd_ih_rptr(s, a[0], a[1], a[2]);
+        break;
+    case VKFD_TRACE_IH_IRQ:
+        trace_vkfd_ih_irq(s, a[0], a[1]);
+        break;
+    case VKFD_TRACE_VM_FAULT:
+        trace_vkfd_err_vm_fault(s, a[0], a[1], a[2], a[3], a[4]);
+        break;
+    case VKFD_TRACE_VM_INVALIDATE:
+        trace_vkfd_vm_invalidate(s, a[0], a[1], a[2]);
+        break;
+    case VKFD_TRACE_DMA_REFUSED:
+        trace_vkfd_err_dma(s, a[0], a[1], a[2]);
+        break;
+    case VKFD_TRACE_RESET:
+        trace_vkfd_engine_reset(s, a[0]);
+        break;
+    case VKFD_TRACE_MAX:
+        break;
+    }
+}
+
+const VKFDBusOps vkfd_bus_ops = {
+    .dma_read = vkfd_op_dma_read,
+    .dma_write = vkfd_op_dma_write,
+    .raise_irq = vkfd_op_raise_irq,
+    .now_ns = vkfd_op_now_ns,
+    .set_timer = vkfd_op_set_timer,
+    .schedule = vkfd_op_schedule,
+    .vram_dirty = vkfd_op_vram_dirty,
+    .trace = vkfd_op_trace,
+    .log_guest_error = vkfd_op_log_guest_error,
+};

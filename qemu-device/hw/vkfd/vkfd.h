@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vkfd: PCI front end of the emulated compute GPU. The engine (engine.h) is the
+ * hardware; what is here connects it to QEMU's bus, memory, clock and migration.
+ *
+ * Everything runs under the BQL: MMIO handlers on vCPU threads, the bottom half
+ * and the timers in the main loop.
+ */
+#ifndef HW_VKFD_VKFD_H
+#define HW_VKFD_VKFD_H
+
+#include "hw/pci/pci_device.h"
+#include "migration/vmstate.h"
+#include "qemu/timer.h"
+#include "qom/object.h"
+#include "system/hostmem.h"
+#include "engine.h"
+
+#define TYPE_VKFD "vkfd"
+OBJECT_DECLARE_SIMPLE_TYPE(VKFDState, VKFD)
+
+/* visible-vram not given: all of VRAM. */
+#define VKFD_VISIBLE_ALL        UINT64_MAX
+
+/* What the user chose; checked once, before anything is allocated. */
+typedef struct VKFDProps {
+    uint64_t vram_size;         /* bytes */
+    uint64_t visible_vram;      /* bytes of VRAM in BAR0, or VKFD_VISIBLE_ALL */
+    uint32_t cus;
+    uint32_t cp_budget;         /* work units a queue gets in one pass */
+    HostMemoryBackend *memdev;  /* VRAM, or NULL: the device's own RAM */
+} VKFDProps;
+
+struct VKFDState {
+    PCIDevice parent_obj;
+
+    VKFDProps props;
+
+    MemoryRegion vram_ram;      /* VRAM, when there is no memdev */
+    MemoryRegion *vram;         /* BAR0, whoever owns it; NULL: not realized */
+    MemoryRegion bar_doorbell;
+    MemoryRegion bar_control;   /* container: MSI-X table, PBA, control page */
+    MemoryRegion control_page;
+    MemoryRegion bar_mmio;
+
+    VKFDEngine engine;
+
+    QEMUBH *bh;
+    QEMUTimer timer[VKFD_NUM_TIMERS];
+    VMChangeStateEntry *vm_change;
+    /* A run was asked for and has not happened, maybe because the VM is stopped. */
+    bool run_wanted;
+};
+
+extern const VMStateDescription vmstate_vkfd;
+
+/* bus.c; opaque is the VKFDState. */
+extern const VKFDBusOps vkfd_bus_ops;
+
+/* vmstate.c calls this once all state is there; false: inconsistent. */
+bool vkfd_post_load(VKFDState *s);
+
+#endif /* HW_VKFD_VKFD_H */

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vkfd: migration. Everything engine.h calls guest state, PCI and MSI-X first.
+ * The bottom half and the timers are derived: vkfd_engine_post_load() asks for
+ * them again from the state of the queues. New fields only as subsections.
+ */
+
+#include "qemu/osdep.h"
+#include "hw/pci/msix.h"
+#include "vkfd.h"
+
+static const VMStateDescription vmstate_vkfd_hqd = {
+    .name = "vkfd/hqd",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32_ARRAY(regs, VKFDHqd, VKFD_HQD_DW),
+        VMSTATE_UINT32_ARRAY(sh, VKFDHqd, VKFD_SH_DW),
+        VMSTATE_UINT64(rptr, VKFDHqd),
+        VMSTATE_UINT64(wait_pa, VKFDHqd),
+        VMSTATE_INT64(wait_deadline, VKFDHqd),
+        VMSTATE_UINT32(wait_interval, VKFDHqd),
+        VMSTATE_UINT32(reported_rptr, VKFDHqd),
+        VMSTATE_UINT32(epoch, VKFDHqd),
+        VMSTATE_UINT32(stop, VKFDHqd),
+        VMSTATE_UINT8(parked, VKFDHqd),
+        VMSTATE_UINT8(poll_now, VKFDHqd),
+        VMSTATE_UINT8(wait_mem, VKFDHqd),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_vkfd_unmod = {
+    .name = "vkfd/unmodelled",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(reg, VKFDUnmod),
+        VMSTATE_UINT32(reads, VKFDUnmod),
+        VMSTATE_UINT32(writes, VKFDUnmod),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_vkfd_smn = {
+    .name = "vkfd/smn",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(addr, VKFDSmn),
+        VMSTATE_UINT32(val, VKFDSmn),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_vkfd_engine = {
+    .name = "vkfd/engine",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        /* Guest-visible in reset values: both ends must agree. */
+        VMSTATE_UINT32_EQUAL(cus, VKFDEngine, "property cus differs"),
+        VMSTATE_UINT32_ARRAY(regs, VKFDEngine, VKFD_NUM_REGS),
+        VMSTATE_UINT32_2DARRAY(vmid_regs, VKFDEngine, VKFD_NUM_VMID,
+                               VKFD_VMID_BANK_DW),
+        VMSTATE_STRUCT_ARRAY(hqd, VKFDEngine, VKFD_NUM_HQD, 1,
+                             vmstate_vkfd_hqd, VKFDHqd),
+        VMSTATE_UINT64(ih_last_ts, VKFDEngine),
+        VMSTATE_UINT8(ih_armed, VKFDEngine),
+        VMSTATE_UINT8(next_hqd, VKFDEngine),
+        VMSTATE_UINT32(smn_count, VKFDEngine),
+        VMSTATE_STRUCT_ARRAY(smn, VKFDEngine, VKFD_SMN_MAX, 1,
+                             vmstate_vkfd_smn, VKFDSmn),
+        VMSTATE_UINT32(unmod_count, VKFDEngine),
+        VMSTATE_STRUCT_ARRAY(unmod, VKFDEngine, VKFD_UNMOD_MAX, 1,
+                             vmstate_vkfd_unmod, VKFDUnmod),
+        VMSTATE_UINT64_ARRAY(counters, VKFDEngine, VKFD_CNT_MAX),
+        VMSTATE_UINT32(ctrl_cnt_select, VKFDEngine),
+        VMSTATE_UINT32(ctrl_cnt_hi, VKFDEngine),
+        VMSTATE_UINT32(ctrl_unmod_select, VKFDEngine),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static int vkfd_vmstate_post_load(void *opaque, int version_id)
+{
+    return vkfd_post_load(opaque) ? 0 : -EINVAL;
+}
+
+const VMStateDescription vmstate_vkfd = {
+    .name = "vkfd",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .post_load = vkfd_vmstate_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_PCI_DEVICE(parent_obj, VKFDState),
+        VMSTATE_MSIX(parent_obj, VKFDState),
+        VMSTATE_STRUCT(engine, VKFDState, 1, vmstate_vkfd_engine, VKFDEngine),
+        VMSTATE_END_OF_LIST()
+    }
+};
