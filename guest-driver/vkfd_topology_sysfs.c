@@ -103,6 +103,7 @@ struct kobject *vkfd_tree_mkdir(struct vkfd_tree *tree, struct kobject *parent,
 {
 	struct vkfd_dir *dir;
 	va_list args;
+	char *name;
 	int ret;
 
 	dir = kzalloc(sizeof(*dir), GFP_KERNEL);
@@ -112,10 +113,10 @@ struct kobject *vkfd_tree_mkdir(struct vkfd_tree *tree, struct kobject *parent,
 	kobject_init(&dir->kobj, &vkfd_dir_type);
 
 	va_start(args, fmt);
-	ret = kobject_set_name_vargs(&dir->kobj, fmt, args);
+	name = kvasprintf(GFP_KERNEL, fmt, args);
 	va_end(args);
-	if (!ret)
-		ret = kobject_add(&dir->kobj, parent, NULL);
+	ret = name ? kobject_add(&dir->kobj, parent, "%s", name) : -ENOMEM;
+	kfree(name);
 	if (ret) {
 		kobject_put(&dir->kobj);
 		return ERR_PTR(ret);
