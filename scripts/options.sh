@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 #
 # Options of every command that boots. parse_options ARGS... sets VKFD_OPT_*
 # (exported, for scripts/boot) and leaves the rest in the array REST.
@@ -33,7 +33,7 @@ parse_options() {
 	while (($#)); do
 		opt=$1
 		shift
-		case $opt in
+		case "$opt" in
 		--) REST+=("$@"); return ;;
 		--verbose) VKFD_OPT_VERBOSE=1; continue ;;
 		--accel | --cpus | --memory | --gpus | --vram | --share | --thunk | --driver | \
@@ -49,13 +49,13 @@ parse_options() {
 		-*) die "unknown option $opt (./run.sh --help lists them)" ;;
 		*) REST+=("$opt"); continue ;;
 		esac
-		case $opt in
-		--accel) match "$value" 'auto|kvm|tcg' $opt 'auto, kvm or tcg'; VKFD_OPT_ACCEL=$value ;;
-		--cpus) match "$value" '[1-9][0-9]?' $opt 'a number from 1 to 99'; VKFD_OPT_CPUS=$value ;;
-		--memory) match "$value" "$size" $opt 'a size such as 2G'; VKFD_OPT_MEMORY=$value ;;
-		--vram) match "$value" "$size" $opt 'a size such as 1G'; VKFD_OPT_VRAM=$value ;;
+		case "$opt" in
+		--accel) match "$value" 'auto|kvm|tcg' "$opt" 'auto, kvm or tcg'; VKFD_OPT_ACCEL=$value ;;
+		--cpus) match "$value" '[1-9][0-9]?' "$opt" 'a number from 1 to 99'; VKFD_OPT_CPUS=$value ;;
+		--memory) match "$value" "$size" "$opt" 'a size such as 2G'; VKFD_OPT_MEMORY=$value ;;
+		--vram) match "$value" "$size" "$opt" 'a size such as 1G'; VKFD_OPT_VRAM=$value ;;
 		--gpus)
-			match "$value" '[1-9][0-9]*' $opt 'a number'
+			match "$value" '[1-9][0-9]*' "$opt" 'a number'
 			[[ $value == 1 ]] || die "--gpus $value: more than one GPU does not exist yet"
 			;;
 		--share)
@@ -65,7 +65,7 @@ parse_options() {
 			[[ -d $value ]] || die "--share $value: no such directory"
 			VKFD_OPT_SHARE=$(cd "$value" && pwd -P)
 			;;
-		--thunk) match "$value" 'own|stock' $opt 'own or stock'; VKFD_OPT_THUNK=$value ;;
+		--thunk) match "$value" 'own|stock' "$opt" 'own or stock'; VKFD_OPT_THUNK=$value ;;
 		--driver)
 			case $value in
 			own | none) VKFD_OPT_DRIVER=$value ;;
@@ -88,7 +88,7 @@ parse_options() {
 		--append) VKFD_OPT_APPEND=$value ;;
 		--qemu) VKFD_OPT_QEMU=$value ;;
 		--inject) die "--inject: fault injection does not exist yet" ;;
-		--timeout) match "$value" '0|[1-9][0-9]*' $opt 'a number of seconds'; VKFD_OPT_TIMEOUT=$value ;;
+		--timeout) match "$value" '0|[1-9][0-9]*' "$opt" 'a number of seconds'; VKFD_OPT_TIMEOUT=$value ;;
 		esac
 	done
 }
