@@ -6,46 +6,100 @@
 #ifndef VKFD_EVENT_H
 #define VKFD_EVENT_H
 
+#include <linux/atomic.h>
+#include <linux/bitmap.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
+
+#include "vkfd_event_core.h"
 
 struct file;
 struct vkfd_bo;
 struct vkfd_device;
 struct vkfd_process;
+struct vm_area_struct;
 
-#define VKFD_SIGNAL_EVENT_LIMIT		4096	/* slots of the page; id 0 is never used */
-#define VKFD_NONSIGNAL_ID_FIRST		0x40000000u
-#define VKFD_UNSIGNALED_SLOT		(~0ull)
+/*
+ * Most events one WAIT_EVENTS call may name; more is -ENOMEM, which is also what
+ * upstream's unbounded allocation ends in. Twice the table: an event may be named
+ * more than once.
+ */
+#define VKFD_WAIT_EVENTS_MAX	(2 * VKFD_SIGNAL_EVENT_LIMIT)
 
 /**
  * struct vkfd_events - embedded in struct vkfd_process
  * @mutex: create, destroy, wait set-up, signal page
- * @xa: id -> struct vkfd_event, looked up under RCU from interrupt context
- * @page_bo: BO given as signal page (reference and vmap held), or NULL
- * @page: kernel mapping of the slots, or NULL
- * @slots: number of slots in @page
- * @signal_count: signal events alive
+ * @xa: id -> struct vkfd_event, changed under @mutex, looked up under RCU
+ * @link: in the list of all tables, which is walked under RCU
+ * @page: kernel mapping of the slots, or NULL; set under @mutex, read under RCU
+ * @page_bo: BO given as signal page (reference and vmap held), or NULL when there is
+ *           no page or the page is the driver's own
+ * @slots: number of usable slots in @page; @mutex
+ * @signal_count: events that have a slot; @mutex
+ * @sleepers: bit per slot: a task waits for that event. Set and cleared under the
+ *            event's lock.
+ * @device_lost: a GPU this process used is gone; waits that cannot complete fail
+ * @closed: vkfd_events_fini() has run; @mutex
  */
 struct vkfd_events {
 	struct mutex mutex;
 	struct xarray xa;
-	struct vkfd_bo *page_bo;
+	struct list_head link;
 	u64 *page;
+	struct vkfd_bo *page_bo;
 	unsigned int slots;
 	unsigned int signal_count;
+	DECLARE_BITMAP(sleepers, VKFD_SIGNAL_EVENT_LIMIT);
+	bool device_lost;
+	bool closed;
 };
 
+/**
+ * struct vkfd_event_counters - what the interrupt path did, for debugfs
+ * @interrupts: calls of kfd_signal_event_interrupt()
+ * @no_process: the PASID is nobody's (the process has exited)
+ * @direct: the id named a signalled slot
+ * @scans: it did not, so the slots of events with sleepers were looked at
+ * @scan_hits: events found signalled by that
+ * @wait_hits: events found signalled by WAIT_EVENTS before it slept or gave up
+ */
+struct vkfd_event_counters {
+	atomic64_t interrupts;
+	atomic64_t no_process;
+	atomic64_t direct;
+	atomic64_t scans;
+	atomic64_t scan_hits;
+	atomic64_t wait_hits;
+};
+
+extern struct vkfd_event_counters vkfd_event_counters;
+
 void vkfd_events_init(struct vkfd_process *p);
-/* Wakes every waiter with an error and frees all events. May sleep. */
+/*
+ * Wakes every waiter with an error and frees all events and the page. May sleep;
+ * takes events.mutex. Events can be created no more. Once.
+ */
 void vkfd_events_fini(struct vkfd_process *p);
+
+/*
+ * mmap of /dev/kfd, type events: maps the driver's own signal page. -EINVAL if the
+ * process has none (or gave a BO), or for more than the page.
+ */
+int vkfd_events_mmap(struct vkfd_process *p, struct vm_area_struct *vma);
 
 /*
  * Routing of a completion interrupt: finds the event of @partial_id (@valid_bits low
  * bits are valid) in the process of @pasid and signals it. Hard irq context.
  */
 void kfd_signal_event_interrupt(u32 pasid, u32 partial_id, u32 valid_bits);
+
+/*
+ * Interrupts were lost: looks at the slots of every event a task waits for, in all
+ * processes. Any context.
+ */
+void vkfd_events_rescan_all(void);
 
 /**
  * struct vkfd_vm_fault_info - what a VM fault interrupt says
@@ -54,9 +108,9 @@ void kfd_signal_event_interrupt(u32 pasid, u32 partial_id, u32 valid_bits);
 struct vkfd_vm_fault_info {
 	u64 va;
 	bool write;
-	bool prot_valid;	/* @prot_read/@prot_write tell what the PTE allowed */
-	bool prot_read;
-	bool prot_write;
+	bool prot_valid;	/* ring_id bit 3: the translation was not valid */
+	bool prot_read;		/* bit 4: reading is what was not allowed */
+	bool prot_write;	/* bit 5: writing is what was not allowed */
 	unsigned int vmid;
 };
 
@@ -66,7 +120,10 @@ void vkfd_event_signal_vm_fault(struct vkfd_process *p, struct vkfd_device *dev,
 /* HW_EXCEPTION events of @p. Any context. @reset_cause: KFD_HW_EXCEPTION_* */
 void vkfd_event_signal_hw_exception(struct vkfd_process *p, struct vkfd_device *dev,
 				    u32 reset_type, u32 reset_cause, bool memory_lost);
-/* Every event of every process that waits on @dev: it is gone. */
+/*
+ * @dev is gone: processes that had queues on it get their HW_EXCEPTION events, and
+ * their waits fail unless they can complete.
+ */
 void vkfd_events_device_gone(struct vkfd_device *dev);
 
 int vkfd_ioctl_create_event(struct file *filep, struct vkfd_process *p, void *data);

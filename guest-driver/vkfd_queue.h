@@ -2,44 +2,84 @@
 /*
  * User queues: MQD, HQD slot, doorbell, VMID; create, update, destroy, evict.
  * Queues are loaded straight into HQDs.
+ *
+ * Who holds what: a queue has its HQD slot, doorbell and MQD from creation to
+ * destruction, as upstream without a scheduler; a process has a VMID on a GPU as
+ * long as one of its queues there is active, evicted or not. So putting queues back
+ * never fails for want of either.
  */
 #ifndef VKFD_QUEUE_H
 #define VKFD_QUEUE_H
 
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
+
+#include "vkfd_event.h"
 
 struct file;
 struct vkfd_device;
 struct vkfd_pdd;
 struct vkfd_process;
-struct vkfd_vm_fault_info;
 
 #define VKFD_MAX_QUEUES_PER_PROCESS	1024
+#define VKFD_QUEUE_MAX_GPUS		8	/* VKFD_MAX_GPUS, which this header cannot see */
 
 /**
  * struct vkfd_process_queues - embedded in struct vkfd_process
- * @xa: queue id -> struct vkfd_queue, process->lock; ids from 0
- * @fault_work: evicts the queues of the process after a fault
+ * @xa: queue id -> struct vkfd_queue; changed under process->lock, also read under
+ *      RCU by the interrupt path; ids from 0
+ * @gpus: bit per GPU index: the process has had a queue there
+ * @lost: bit per GPU index: a queue there does not stop, so the VMID is not given to
+ *        anybody else; process->lock
+ * @fault_lock: @faulted, @fault, and the bad-packet note of each queue. irqsave;
+ *              taken under ih->lock, nothing is taken under it
+ * @faulted: bit per GPU index: @fault holds a VM fault nobody has acted on yet
+ * @fault: the first of them
+ * @fault_evicted: bit per GPU index: evicted for good after a VM fault; process->lock
+ * @fault_work: acts on faults and bad packets; holds a reference to the process
  */
 struct vkfd_process_queues {
 	struct xarray xa;
+	unsigned long gpus;
+	unsigned long lost;
+	spinlock_t fault_lock;
+	unsigned long faulted;
+	struct vkfd_vm_fault_info fault[VKFD_QUEUE_MAX_GPUS];
+	unsigned long fault_evicted;
 	struct work_struct fault_work;
 };
 
+/*
+ * Module init and exit. Init before the first process can open the device; exit
+ * after the last process is gone: waits for fault work that is just returning.
+ */
+int vkfd_queue_module_init(void);
+void vkfd_queue_module_exit(void);
+
 void vkfd_queues_init(struct vkfd_process *p);
-/* Takes every queue off the hardware and frees it. Process is dying; may sleep. */
+/*
+ * Takes every queue off the hardware and frees it. Process is dying; may sleep; takes
+ * process->lock.
+ */
 void vkfd_queues_fini(struct vkfd_process *p);
 
 /*
  * Takes the queues of @pdd off the hardware / puts them back; nests. Caller holds
- * process->lock.
+ * process->lock. Both go through all queues and return the first error; evicted
+ * queues are off the hardware or cut off from memory whatever is returned. -ETIME: one did not stop
+ * by itself; -ENODEV: the GPU is gone (restore only).
  */
 int vkfd_queues_evict(struct vkfd_pdd *pdd);
 int vkfd_queues_restore(struct vkfd_pdd *pdd);
 
-/* From the IH path, hard irq context: one log line, MEMORY/HW_EXCEPTION events, eviction by work. */
+/*
+ * From the IH path, any context, ih->lock held: notes the fault; work then takes the
+ * queues of the process on @dev (VM fault), or the one queue (bad packet), off the
+ * hardware, logs one line and signals MEMORY or HW_EXCEPTION events.
+ * @source_id, @ring_id, @ctx0: of the interrupt entry (vkfd/ih.h)
+ */
 void vkfd_queue_vm_fault(struct vkfd_device *dev, u32 pasid,
 			 const struct vkfd_vm_fault_info *info);
 void vkfd_queue_bad_opcode(struct vkfd_device *dev, u32 pasid, u32 source_id,

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Trouble: VM faults, bad packets, a GPU that went away; the MEMORY and HW_EXCEPTION
+ * events that tell of it.
+ *
+ * The interrupt path only notes what happened, with the first fault of a process on a
+ * GPU and the first bad packet of a queue winning; a work item takes the queues off
+ * the hardware, logs and signals, in this order, so that whoever is woken finds them
+ * stopped. A storm of faults thus costs one note each.
+ */
+#include <linux/module.h>
+#include <linux/rculist.h>
+#include <linux/sched.h>
+#include <linux/workqueue.h>
+
+#include <vkfd/ih.h>
+
+#include "vkfd_event_int.h"
+#include "vkfd_hw.h"
+#include "vkfd_process.h"
+#include "vkfd_queue_int.h"
+
+static struct workqueue_struct *fault_wq;
+
+int vkfd_queue_module_init(void)
+{
+	fault_wq = alloc_workqueue("vkfd-fault", WQ_UNBOUND, 0);
+	return fault_wq ? 0 : -ENOMEM;
+}
+
+void vkfd_queue_module_exit(void)
+{
+	destroy_workqueue(fault_wq);
+}
+
+/* Signals every event of @type with @payload, which is of that type's structure. */
+static void signal_all_of(struct vkfd_events *evs, u32 type, const void *payload)
+{
+	unsigned long flags, id;
+	struct vkfd_event *ev;
+
+	rcu_read_lock();
+	xa_for_each_start(&evs->xa, id, ev, VKFD_NONSIGNAL_ID_FIRST) {
+		if (ev->type != type)
+			continue;
+		spin_lock_irqsave(&ev->lock, flags);
+		if (type == KFD_IOC_EVENT_MEMORY)
+			ev->memory = *(const struct kfd_hsa_memory_exception_data *)payload;
+		else
+			ev->hw = *(const struct kfd_hsa_hw_exception_data *)payload;
+		vkfd_event_signal_locked(ev);
+		spin_unlock_irqrestore(&ev->lock, flags);
+	}
+	rcu_read_unlock();
+}
+
+void vkfd_event_signal_vm_fault(struct vkfd_process *p, struct vkfd_device *dev,
+				const struct vkfd_vm_fault_info *info)
+{
+	/* What the bits of the interrupt become is what amdkfd makes of them on gfx9. */
+	const struct kfd_hsa_memory_exception_data data = {
+		.failure = {
+			.NotPresent = info->prot_valid,
+			.ReadOnly = info->prot_write,
+		},
+		.va = info->va,
+		.gpu_id = dev->gpu_id,
+		.ErrorType = KFD_MEM_ERR_NO_RAS,
+	};
+
+	signal_all_of(&p->events, KFD_IOC_EVENT_MEMORY, &data);
+}
+
+void vkfd_event_signal_hw_exception(struct vkfd_process *p, struct vkfd_device *dev,
+				    u32 reset_type, u32 reset_cause, bool memory_lost)
+{
+	const struct kfd_hsa_hw_exception_data data = {
+		.reset_type = reset_type,
+		.reset_cause = reset_cause,
+		.memory_lost = memory_lost,
+		.gpu_id = dev->gpu_id,
+	};
+
+	signal_all_of(&p->events, KFD_IOC_EVENT_HW_EXCEPTION, &data);
+}
+
+/* Everybody who waits for @ev looks at the state of the process again. */
+static void wake_waiters(struct vkfd_event *ev)
+{
+	struct vkfd_event_waiter *w;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ev->lock, flags);
+	list_for_each_entry(w, &ev->waiters, node)
+		wake_up(&w->wait->wq);
+	spin_unlock_irqrestore(&ev->lock, flags);
+}
+
+void vkfd_events_device_gone(struct vkfd_device *dev)
+{
+	struct vkfd_events *evs;
+	struct vkfd_event *ev;
+	unsigned long id;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(evs, &vkfd_events_list, link) {
+		struct vkfd_process *p = container_of(evs, struct vkfd_process, events);
+
+		/* Set with the first queue on the GPU and never taken back. */
+		if (!test_bit(dev->index, &p->queues.gpus))
+			continue;
+		vkfd_event_signal_hw_exception(p, dev, KFD_HW_EXCEPTION_WHOLE_GPU_RESET,
+					       KFD_HW_EXCEPTION_GPU_HANG, true);
+		WRITE_ONCE(evs->device_lost, true);
+		/* Pairs with prepare_to_wait() in WAIT_EVENTS: wake_up() is a barrier. */
+		xa_for_each(&evs->xa, id, ev)
+			wake_waiters(ev);
+	}
+	rcu_read_unlock();
+}
+
+/* Has the note of @p acted on; consumes the caller's reference. Any context. */
+static void queue_fault_work(struct vkfd_process *p)
+{
+	if (!queue_work(fault_wq, &p->queues.fault_work))
+		vkfd_process_put(p);
+}
+
+void vkfd_queue_vm_fault(struct vkfd_device *dev, u32 pasid,
+			 const struct vkfd_vm_fault_info *info)
+{
+	struct vkfd_process *p = vkfd_process_get_by_pasid(pasid);
+	struct vkfd_process_queues *qs;
+	unsigned long flags;
+
+	if (!p) {
+		dev_err_ratelimited(dev->drm.dev,
+				    "VM fault at 0x%llx of a process that has exited (pasid 0x%x, VMID %u)\n",
+				    info->va, pasid, info->vmid);
+		return;
+	}
+	qs = &p->queues;
+	spin_lock_irqsave(&qs->fault_lock, flags);
+	if (!__test_and_set_bit(dev->index, &qs->faulted))
+		qs->fault[dev->index] = *info;
+	spin_unlock_irqrestore(&qs->fault_lock, flags);
+	queue_fault_work(p);
+}
+
+/*
+ * The queue an interrupt entry of the CP means: by its doorbell, which stays the
+ * queue's for its life; else by its slot. RCU read lock held.
+ */
+static struct vkfd_queue *find_queue(struct vkfd_process *p, struct vkfd_device *dev, u8 ring_id,
+				     u32 doorbell)
+{
+	struct vkfd_queue *q, *by_slot = NULL;
+	unsigned long id;
+
+	xa_for_each(&p->queues.xa, id, q) {
+		struct vkfd_hqd_slot slot = vkfd_hw_slot(q->hqd);
+
+		if (q->dev != dev)
+			continue;
+		if (q->doorbell_id == doorbell)
+			return q;
+		if (ring_id == (slot.pipe << VKFD_IH_RING_ID__PIPE__SHIFT |
+				slot.me << VKFD_IH_RING_ID__ME__SHIFT |
+				slot.queue << VKFD_IH_RING_ID__QUEUE__SHIFT))
+			by_slot = q;
+	}
+	return by_slot;
+}
+
+void vkfd_queue_bad_opcode(struct vkfd_device *dev, u32 pasid, u32 source_id,
+			   u8 ring_id, u32 ctx0)
+{
+	struct vkfd_process *p = vkfd_process_get_by_pasid(pasid);
+	struct vkfd_process_queues *qs;
+	struct vkfd_queue *q;
+	unsigned long flags;
+
+	if (!p) {
+		dev_err_ratelimited(dev->drm.dev,
+				    "bad packet of a process that has exited (pasid 0x%x, source %u)\n",
+				    pasid, source_id);
+		return;
+	}
+	qs = &p->queues;
+	rcu_read_lock();
+	q = find_queue(p, dev, ring_id, ctx0 & VKFD_CP_BAD_OP__DOORBELL_MASK);
+	if (q) {
+		spin_lock_irqsave(&qs->fault_lock, flags);
+		if (!q->bad) {
+			q->bad = true;
+			q->bad_source = source_id;
+			q->bad_ctx0 = ctx0;
+		}
+		spin_unlock_irqrestore(&qs->fault_lock, flags);
+	} else {
+		dev_err_ratelimited(dev->drm.dev,
+				    "process %d: bad packet in a queue that is gone (ring id 0x%x, doorbell 0x%x)\n",
+				    p->tgid, ring_id, ctx0 & VKFD_CP_BAD_OP__DOORBELL_MASK);
+	}
+	rcu_read_unlock();
+
+	if (q)
+		queue_fault_work(p);
+	else
+		vkfd_process_put(p);
+}
+
+/*
+ * The hardware does not say whose access faulted. Names the queue if there is only
+ * one, else counts those that may have been it.
+ */
+static void describe_queues(struct vkfd_pdd *pdd, char *buf, size_t size)
+{
+	unsigned int count = 0;
+	struct vkfd_queue *q;
+	unsigned long id;
+	u32 first = 0;
+
+	xa_for_each(&pdd->process->queues.xa, id, q) {
+		if (q->pdd != pdd || !q->loaded)
+			continue;
+		if (!count++)
+			first = q->id;
+	}
+	if (count == 1)
+		snprintf(buf, size, "queue %u", first);
+	else
+		snprintf(buf, size, "one of %u queues", count);
+}
+
+static void handle_vm_fault(struct vkfd_process *p, struct vkfd_pdd *pdd,
+			    const struct vkfd_vm_fault_info *info)
+{
+	struct vkfd_device *dev = pdd->dev;
+	char queues[32];
+
+	lockdep_assert_held(&p->lock);
+
+	/* What was in flight when the queues were taken off adds nothing. */
+	if (__test_and_set_bit(dev->index, &p->queues.fault_evicted))
+		return;
+	describe_queues(pdd, queues, sizeof(queues));
+	dev_err_ratelimited(dev->drm.dev,
+			    "process %d (%s), %s: VM fault, %s of 0x%llx: %s; all its queues are stopped\n",
+			    p->tgid, p->lead_thread->comm, queues,
+			    info->write ? "write" : "read", info->va,
+			    info->prot_write ? "read only" : info->prot_read ? "not readable" :
+			    "not mapped");
+	vkfd_queues_evict(pdd);
+	vkfd_event_signal_vm_fault(p, dev, info);
+}
+
+static const char *bad_packet_reason(u32 source_id)
+{
+	switch (source_id) {
+	case GFX_9_0__SRCID__CP_PRIV_REG_FAULT:
+		return "access to a privileged register";
+	case GFX_9_0__SRCID__CP_PRIV_INSTR_FAULT:
+		return "privileged packet";
+	default:
+		return "bad packet";
+	}
+}
+
+static void handle_bad_packet(struct vkfd_process *p, struct vkfd_queue *q, u32 source_id, u32 ctx0)
+{
+	lockdep_assert_held(&p->lock);
+
+	dev_err_ratelimited(q->dev->drm.dev,
+			    "process %d (%s), queue %u: %s (code %u); the queue is stopped\n",
+			    p->tgid, p->lead_thread->comm, q->id, bad_packet_reason(source_id),
+			    (ctx0 & VKFD_CP_BAD_OP__CODE_MASK) >> VKFD_CP_BAD_OP__CODE__SHIFT);
+	vkfd_queue_stop(q);
+	vkfd_event_signal_hw_exception(p, q->dev, KFD_HW_EXCEPTION_PER_ENGINE_RESET,
+				       KFD_HW_EXCEPTION_GPU_HANG, false);
+}
+
+void vkfd_queue_fault_work(struct work_struct *work)
+{
+	struct vkfd_process *p = container_of(work, struct vkfd_process, queues.fault_work);
+	struct vkfd_process_queues *qs = &p->queues;
+	struct vkfd_vm_fault_info info;
+	struct vkfd_queue *q;
+	unsigned long id;
+	unsigned int i;
+	u32 source, ctx0;
+	bool pending;
+
+	mutex_lock(&p->lock);
+	for (i = 0; i < VKFD_MAX_GPUS; i++) {
+		spin_lock_irq(&qs->fault_lock);
+		pending = __test_and_clear_bit(i, &qs->faulted);
+		info = qs->fault[i];
+		spin_unlock_irq(&qs->fault_lock);
+		if (pending && p->pdds[i])
+			handle_vm_fault(p, p->pdds[i], &info);
+	}
+	xa_for_each(&qs->xa, id, q) {
+		spin_lock_irq(&qs->fault_lock);
+		pending = q->bad;
+		q->bad = false;
+		source = q->bad_source;
+		ctx0 = q->bad_ctx0;
+		spin_unlock_irq(&qs->fault_lock);
+		if (pending && !q->stopped)
+			handle_bad_packet(p, q, source, ctx0);
+	}
+	mutex_unlock(&p->lock);
+	vkfd_process_put(p);
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * MQDs as amdkfd fills them in for gfx9 user queues (kfd_mqd_manager_v9.c), for PM4.
+ */
+#include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/string.h>
+
+#include <vkfd/regs_gc.h>
+
+#include "vkfd_mqd.h"
+
+#define FIELD_OF(reg, field, val)	\
+	(((u32)(val) << reg##__##field##__SHIFT) & reg##__##field##_MASK)
+
+/* Values that work for every queue; meaning as in the register's description. */
+#define MQD_PRELOAD_SIZE	0x53
+#define MQD_RPTR_BLOCK_SIZE	5
+#define MQD_MIN_IB_AVAIL_SIZE	3
+#define MQD_HQ_STATUS0_DISPATCH_PTR	BIT(14)	/* CP sets up DISPATCH_PTR, for debuggers */
+#define MQD_EOP_SIZE_MAX	0xa		/* 2^11 dwords: more overruns a counter of the CP */
+#define MQD_COMPUTE_PGM_RSRC2_DW	20
+#define MQD_RSRC2_TRAP_PRESENT	BIT(6)
+#define MQD_STATIC_THREAD_MGMT_SE4_DW	39
+/* CP_HQD_PIPE_PRIORITY */
+#define PIPE_PRIORITY_LOW	0
+#define PIPE_PRIORITY_MEDIUM	1
+#define PIPE_PRIORITY_HIGH	2
+
+static void set(u32 *mqd, u32 reg, u32 val)
+{
+	mqd[V9_MQD_DW_OF(reg)] = val;
+}
+
+/* @reg and the register after it. */
+static void set64(u32 *mqd, u32 reg, u64 val)
+{
+	set(mqd, reg, lower_32_bits(val));
+	set(mqd, reg + 1, upper_32_bits(val));
+}
+
+static u32 pipe_priority(u32 priority)
+{
+	if (priority < 7)
+		return PIPE_PRIORITY_LOW;
+	return priority < 11 ? PIPE_PRIORITY_MEDIUM : PIPE_PRIORITY_HIGH;
+}
+
+void vkfd_mqd_init(u32 *mqd, const struct vkfd_queue_props *props, u64 mqd_addr, u32 doorbell_dw,
+		   bool trap)
+{
+	u32 state = CP_HQD_PERSISTENT_STATE__PRELOAD_REQ_MASK |
+		    FIELD_OF(CP_HQD_PERSISTENT_STATE, PRELOAD_SIZE, MQD_PRELOAD_SIZE);
+	unsigned int i;
+
+	memset(mqd, 0, V9_MQD_DW * sizeof(*mqd));
+	mqd[V9_MQD_HEADER_DW] = V9_MQD_HEADER_VALUE;
+	mqd[V9_MQD_COMPUTE_PIPELINESTAT_ENABLE_DW] = 1;
+	mqd[V9_MQD_STATIC_THREAD_MGMT_SE0_DW] = ~0u;
+	mqd[V9_MQD_STATIC_THREAD_MGMT_SE1_DW] = ~0u;
+	mqd[V9_MQD_STATIC_THREAD_MGMT_SE2_DW] = ~0u;
+	mqd[V9_MQD_STATIC_THREAD_MGMT_SE3_DW] = ~0u;
+	for (i = 0; i < 4; i++)
+		mqd[MQD_STATIC_THREAD_MGMT_SE4_DW + i] = ~0u;
+	if (trap)
+		mqd[MQD_COMPUTE_PGM_RSRC2_DW] |= MQD_RSRC2_TRAP_PRESENT;
+
+	set64(mqd, mmCP_MQD_BASE_ADDR, mqd_addr);
+	set(mqd, mmCP_MQD_CONTROL, CP_MQD_CONTROL__PRIV_STATE_MASK);
+	set(mqd, mmCP_HQD_QUANTUM, CP_HQD_QUANTUM__QUANTUM_EN_MASK |
+		FIELD_OF(CP_HQD_QUANTUM, QUANTUM_SCALE, 1) |
+		FIELD_OF(CP_HQD_QUANTUM, QUANTUM_DURATION, 1));
+	set(mqd, mmCP_HQD_HQ_STATUS0, MQD_HQ_STATUS0_DISPATCH_PTR);
+	/* IB_EXE_DISABLE is what amdkfd sets; PM4 indirect buffers run nevertheless. */
+	set(mqd, mmCP_HQD_IB_CONTROL,
+	    FIELD_OF(CP_HQD_IB_CONTROL, MIN_IB_AVAIL_SIZE, MQD_MIN_IB_AVAIL_SIZE) |
+	    CP_HQD_IB_CONTROL__IB_EXE_DISABLE_MASK);
+
+	set64(mqd, mmCP_HQD_PQ_RPTR_REPORT_ADDR, props->rptr_va);
+	set64(mqd, mmCP_HQD_PQ_WPTR_POLL_ADDR, props->wptr_va);
+	/* Loading the queue sets DOORBELL_EN. */
+	set(mqd, mmCP_HQD_PQ_DOORBELL_CONTROL,
+	    FIELD_OF(CP_HQD_PQ_DOORBELL_CONTROL, DOORBELL_OFFSET, doorbell_dw));
+
+	set64(mqd, mmCP_HQD_EOP_BASE_ADDR, props->eop_va >> 8);
+	/* The field means 2^(n+1) dwords; a buffer of no size has none. */
+	if (props->eop_size)
+		set(mqd, mmCP_HQD_EOP_CONTROL,
+		    min_t(u32, MQD_EOP_SIZE_MAX, order_base_2(props->eop_size / 8)));
+
+	if (props->ctx_va) {
+		state |= FIELD_OF(CP_HQD_PERSISTENT_STATE, QSWITCH_MODE, 1);
+		set64(mqd, mmCP_HQD_CTX_SAVE_BASE_ADDR_LO, props->ctx_va);
+		set(mqd, mmCP_HQD_CTX_SAVE_SIZE, props->ctx_size);
+		/* The stack grows down from its end, where the wave state begins. */
+		set(mqd, mmCP_HQD_CNTL_STACK_SIZE, props->ctl_stack_size);
+		set(mqd, mmCP_HQD_CNTL_STACK_OFFSET, props->ctl_stack_size);
+		set(mqd, mmCP_HQD_WG_STATE_OFFSET, props->ctl_stack_size);
+	}
+	set(mqd, mmCP_HQD_PERSISTENT_STATE, state);
+
+	vkfd_mqd_update(mqd, props);
+}
+
+void vkfd_mqd_update(u32 *mqd, const struct vkfd_queue_props *props)
+{
+	u32 control = FIELD_OF(CP_HQD_PQ_CONTROL, RPTR_BLOCK_SIZE, MQD_RPTR_BLOCK_SIZE) |
+		      CP_HQD_PQ_CONTROL__UNORD_DISPATCH_MASK;
+
+	if (props->ring_size) {
+		/* The field means 2^(n+1) dwords. */
+		control |= FIELD_OF(CP_HQD_PQ_CONTROL, QUEUE_SIZE,
+				    order_base_2(props->ring_size / 4) - 1);
+		/* A ring that became smaller: rptr counts modulo its size. */
+		mqd[V9_MQD_DW_OF(mmCP_HQD_PQ_RPTR)] &= props->ring_size / 4 - 1;
+	}
+	set(mqd, mmCP_HQD_PQ_CONTROL, control);
+	set64(mqd, mmCP_HQD_PQ_BASE, props->ring_va >> 8);
+	set(mqd, mmCP_HQD_PIPE_PRIORITY, pipe_priority(props->priority));
+	set(mqd, mmCP_HQD_QUEUE_PRIORITY, props->priority);
+}
+
+void vkfd_mqd_set_vmid(u32 *mqd, unsigned int vmid)
+{
+	set(mqd, mmCP_HQD_VMID, FIELD_OF(CP_HQD_VMID, VMID, vmid));
+}
+
+void vkfd_mqd_set_cu_mask(u32 *mqd, u32 mask, unsigned int num_cu)
+{
+	unsigned int i;
+
+	/* Enabled units come first, whichever of the chip's are fused off. */
+	mqd[V9_MQD_STATIC_THREAD_MGMT_SE0_DW] = mask & (BIT(num_cu) - 1);
+	mqd[V9_MQD_STATIC_THREAD_MGMT_SE1_DW] = 0;
+	mqd[V9_MQD_STATIC_THREAD_MGMT_SE2_DW] = 0;
+	mqd[V9_MQD_STATIC_THREAD_MGMT_SE3_DW] = 0;
+	for (i = 0; i < 4; i++)
+		mqd[MQD_STATIC_THREAD_MGMT_SE4_DW + i] = 0;
+}

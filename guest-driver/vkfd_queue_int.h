@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the queue files share: the queue, and the operations behind the ioctls.
+ */
+#ifndef VKFD_QUEUE_INT_H
+#define VKFD_QUEUE_INT_H
+
+#include <linux/rcupdate.h>
+#include <linux/types.h>
+#include <drm/drm_mm.h>
+
+#include "vkfd_mqd.h"
+#include "vkfd_queue.h"
+
+/* How long a queue may take to stop, as upstream's default without a scheduler. */
+#define VKFD_QUEUE_STOP_MS	4050
+
+/**
+ * struct vkfd_queue - a user queue
+ * @rcu: the interrupt path finds queues under RCU
+ * @pdd: process and GPU
+ * @dev: the GPU, for the interrupt path
+ * @id: KFD's number of it in the process
+ * @doorbell_id: in the slice of @pdd
+ * @hqd: slot number (0..VKFD_NUM_CP_QUEUES-1)
+ * @mqd: image, V9_MQD_DW dwords; current while the queue is off the hardware
+ * @mqd_node: page of VRAM its address points to, a copy of @mqd
+ * @props: what user space asked for
+ * @active: wanted on the hardware by @props; holds the VMID
+ * @loaded: is on the hardware
+ * @stopped: taken off for good after a bad packet, or because it did not stop
+ * @lost: did not stop even by force: the slot is not given to anybody else
+ * @bad, @bad_source, @bad_ctx0: a bad packet nobody has acted on; fault_lock
+ *
+ * process->lock, except @dev, @id, @doorbell_id and @hqd, which do not change.
+ */
+struct vkfd_queue {
+	struct rcu_head rcu;
+	struct vkfd_pdd *pdd;
+	struct vkfd_device *dev;
+	u32 id;
+	u32 doorbell_id;
+	unsigned int hqd;
+	u32 *mqd;
+	struct drm_mm_node mqd_node;
+	struct vkfd_queue_props props;
+	bool active;
+	bool loaded;
+	bool stopped;
+	bool lost;
+	bool bad;
+	u32 bad_source;
+	u32 bad_ctx0;
+};
+
+static inline bool vkfd_queue_wanted(const struct vkfd_queue_props *props)
+{
+	return props->ring_va && props->ring_size && props->percent;
+}
+
+/*
+ * All with process->lock held. @props were checked.
+ *
+ * Create: -ENOSPC: no doorbell slice or no VMID left; -EBUSY: no doorbell or HQD slot
+ * left; -ENOMEM: no queue id or memory left; -ENODEV. Nothing is kept on failure but
+ * the slice.
+ */
+int vkfd_queue_create(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props,
+		      struct vkfd_queue **queue);
+/* -ETIME: the queue had to be abandoned; it is destroyed all the same. */
+int vkfd_queue_destroy(struct vkfd_queue *q);
+/*
+ * Ring, percentage and priority become those of @props. -EACCES: the queue was
+ * stopped; -ENOSPC: no VMID left (nothing changed); -ETIME: it does not stop.
+ */
+int vkfd_queue_update(struct vkfd_queue *q, const struct vkfd_queue_props *props);
+int vkfd_queue_set_cu_mask(struct vkfd_queue *q, u32 mask);
+/* Off the hardware for good. */
+void vkfd_queue_stop(struct vkfd_queue *q);
+
+/* vkfd_exception.c: process->queues.fault_work */
+void vkfd_queue_fault_work(struct work_struct *work);
+
+#endif /* VKFD_QUEUE_INT_H */

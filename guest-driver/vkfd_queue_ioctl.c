@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Queue ioctls: what user space may ask for.
+ *
+ * Checks and errnos are amdkfd's, with these differences, all of them towards the
+ * caller: ring, pointers and EOP buffer have to be mapped on the GPU, but may be part
+ * of a larger buffer; a queue may do without a context save area.
+ */
+#include <linux/align.h>
+#include <linux/log2.h>
+#include <linux/maple_tree.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <uapi/linux/kfd_ioctl.h>
+
+#include <vkfd/gpuvm.h>
+
+#include "vkfd_doorbell.h"
+#include "vkfd_process.h"
+#include "vkfd_queue_int.h"
+#include "vkfd_vm.h"
+
+/* Bits 15:8 of a queue percentage name an XCC; there is only one here. */
+#define QUEUE_PERCENTAGE_MASK	0xff
+#define CU_MASK_BITS_MAX	1024
+#define EOP_BUFFER_MIN		4096
+
+/* Context save area as amdkfd sizes it for gfx9 parts like this one. */
+#define CWSR_WAVES_PER_CU	40
+#define CWSR_WAVES_MAX		512	/* per SE, and there is one */
+#define CWSR_BYTES_PER_CU	(0x40000 + 0x4000 + 0x10000 + 0x1000)	/* VGPR, SGPR, LDS, HWREG */
+#define CWSR_HEADER_BYTES	40
+#define CWSR_STACK_PER_WAVE	8
+#define CWSR_DEBUG_PER_WAVE	32
+#define CWSR_DEBUG_ALIGN	64
+
+static bool user_ok(u64 addr, size_t size)
+{
+	return access_ok(u64_to_user_ptr(addr), size);
+}
+
+/* Whether [@va, @va + @size) is mapped in @vm, by however many BOs. */
+static bool is_mapped(struct vkfd_vm *vm, u64 va, u64 size)
+{
+	unsigned long pn = va >> AMDGPU_GPU_PAGE_SHIFT, last;
+	bool mapped = true;
+	u64 end;
+
+	if (!size || check_add_overflow(va, size - 1, &end))
+		return false;
+	last = end >> AMDGPU_GPU_PAGE_SHIFT;
+	mutex_lock(&vm->lock);
+	/* mt_find() moves pn behind the entry it returns. */
+	while (mapped && pn <= last)
+		mapped = mt_find(&vm->mappings, &pn, pn);
+	mutex_unlock(&vm->lock);
+	return mapped;
+}
+
+/* What CREATE and UPDATE have in common. @ring_size is raised to the least there is. */
+static int check_ring(u64 ring, u32 *ring_size, u32 percentage, u32 priority)
+{
+	if ((percentage & QUEUE_PERCENTAGE_MASK) > KFD_MAX_QUEUE_PERCENTAGE)
+		return -EINVAL;
+	if (priority > KFD_MAX_QUEUE_PRIORITY)
+		return -EINVAL;
+	if (ring && !user_ok(ring, sizeof(u64)))
+		return -EFAULT;
+	if (*ring_size && !is_power_of_2(*ring_size))
+		return -EINVAL;
+	if (*ring_size && *ring_size < KFD_MIN_QUEUE_RING_SIZE)
+		*ring_size = KFD_MIN_QUEUE_RING_SIZE;
+	return 0;
+}
+
+static int check_addresses(struct kfd_ioctl_create_queue_args *args)
+{
+	if (!user_ok(args->read_pointer_address, sizeof(u32)) ||
+	    !user_ok(args->write_pointer_address, sizeof(u32)))
+		return -EFAULT;
+	if (args->eop_buffer_address && !user_ok(args->eop_buffer_address, sizeof(u32)))
+		return -EFAULT;
+	if (args->ctx_save_restore_address && !user_ok(args->ctx_save_restore_address, sizeof(u32)))
+		return -EFAULT;
+	/* The low bits of these have no place in the registers. */
+	if (!IS_ALIGNED(args->ring_base_address, 256) ||
+	    !IS_ALIGNED(args->eop_buffer_address, 256) ||
+	    !IS_ALIGNED(args->read_pointer_address, sizeof(u32)) ||
+	    !IS_ALIGNED(args->write_pointer_address, sizeof(u64)))
+		return -EINVAL;
+	return 0;
+}
+
+static int check_ctx_save(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props)
+{
+	u32 cus = pdd->dev->num_cu;
+	u32 waves = min_t(u32, cus * CWSR_WAVES_PER_CU, CWSR_WAVES_MAX);
+	u32 stack = PAGE_ALIGN(CWSR_HEADER_BYTES + waves * CWSR_STACK_PER_WAVE + 8);
+	u32 size = stack + PAGE_ALIGN(cus * CWSR_BYTES_PER_CU);
+	u32 debug = ALIGN(waves * CWSR_DEBUG_PER_WAVE, CWSR_DEBUG_ALIGN);
+
+	if (!props->ctx_va)
+		return 0;
+	if (props->ctl_stack_size != stack || props->ctx_size < size)
+		return -EINVAL;
+	if (!is_mapped(pdd->vm, props->ctx_va, PAGE_ALIGN((u64)props->ctx_size + debug)))
+		return -EINVAL;
+	return 0;
+}
+
+/* Whether the buffers of the queue are mapped; -EINVAL, as upstream, if not. */
+static int check_buffers(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props)
+{
+	struct vkfd_vm *vm = pdd->vm;
+
+	if (!is_mapped(vm, props->wptr_va, sizeof(u64)) ||
+	    !is_mapped(vm, props->rptr_va, sizeof(u32)) ||
+	    !is_mapped(vm, props->ring_va, props->ring_size))
+		return -EINVAL;
+	if (props->eop_va && (props->eop_size < EOP_BUFFER_MIN ||
+			      !is_mapped(vm, props->eop_va, props->eop_size)))
+		return -EINVAL;
+	return check_ctx_save(pdd, props);
+}
+
+/**
+ * vkfd_ioctl_create_queue - AMDKFD_IOC_CREATE_QUEUE
+ * @filep: /dev/kfd
+ * @p: calling process
+ * @data: struct kfd_ioctl_create_queue_args
+ *
+ * Return: 0; -EINVAL: sizes, percentage, priority, unmapped buffers, no such GPU, and
+ * for AQL queues, which the command processor does not run yet; -EFAULT: addresses
+ * that are not user space's; -ESRCH: no VM acquired; -ENOTSUPP: unknown type;
+ * -ENOMEM: memory, queue ids, and for SDMA queues, as there is no engine;
+ * -EBUSY: doorbells or HQD slots used up; -ENOSPC: doorbell slices or VMIDs used up.
+ */
+int vkfd_ioctl_create_queue(struct file *filep, struct vkfd_process *p, void *data)
+{
+	struct kfd_ioctl_create_queue_args *args = data;
+	struct vkfd_queue_props props;
+	struct vkfd_queue *q;
+	struct vkfd_pdd *pdd;
+	int err;
+
+	err = check_ring(args->ring_base_address, &args->ring_size, args->queue_percentage,
+			 args->queue_priority);
+	if (err)
+		return err;
+	/* Here, unlike in UPDATE, no size at all is the least there is, too. */
+	args->ring_size = max_t(u32, args->ring_size, KFD_MIN_QUEUE_RING_SIZE);
+	err = check_addresses(args);
+	if (err)
+		return err;
+	if (args->queue_type > KFD_IOC_QUEUE_TYPE_SDMA_BY_ENG_ID)
+		return -ENOTSUPP;
+
+	props = (struct vkfd_queue_props) {
+		.ring_va = args->ring_base_address,
+		.ring_size = args->ring_size,
+		.percent = args->queue_percentage & QUEUE_PERCENTAGE_MASK,
+		.priority = args->queue_priority,
+		.rptr_va = args->read_pointer_address,
+		.wptr_va = args->write_pointer_address,
+		.eop_va = args->eop_buffer_address,
+		.eop_size = args->eop_buffer_size,
+		.ctx_va = args->ctx_save_restore_address,
+		.ctx_size = args->ctx_save_restore_size,
+		.ctl_stack_size = args->ctl_stack_size,
+	};
+
+	mutex_lock(&p->lock);
+	pdd = vkfd_process_get_pdd(p, args->gpu_id);
+	if (IS_ERR(pdd)) {
+		err = PTR_ERR(pdd);
+		goto unlock;
+	}
+	if (!pdd->vm) {
+		err = -ESRCH;
+		goto unlock;
+	}
+
+	switch (args->queue_type) {
+	case KFD_IOC_QUEUE_TYPE_COMPUTE:
+		break;
+	case KFD_IOC_QUEUE_TYPE_COMPUTE_AQL:
+		dev_info_ratelimited(pdd->dev->drm.dev,
+				     "process %d: AQL queues are not supported yet\n", p->tgid);
+		err = -EINVAL;
+		goto unlock;
+	default:
+		/* What amdkfd says when all of its SDMA queues are taken. */
+		err = -ENOMEM;
+		goto unlock;
+	}
+
+	err = check_buffers(pdd, &props);
+	if (err)
+		goto unlock;
+	err = vkfd_queue_create(pdd, &props, &q);
+	if (err)
+		goto unlock;
+	args->queue_id = q->id;
+	args->doorbell_offset = vkfd_doorbell_mmap_offset(pdd, q->doorbell_id);
+unlock:
+	mutex_unlock(&p->lock);
+	return err;
+}
+
+/* process->lock held. */
+static struct vkfd_queue *queue_by_id(struct vkfd_process *p, u32 id)
+{
+	lockdep_assert_held(&p->lock);
+
+	return xa_load(&p->queues.xa, id);
+}
+
+/**
+ * vkfd_ioctl_destroy_queue - AMDKFD_IOC_DESTROY_QUEUE
+ * @filep: /dev/kfd
+ * @p: calling process
+ * @data: struct kfd_ioctl_destroy_queue_args
+ *
+ * When it returns the queue does not touch memory any more.
+ *
+ * Return: 0; -EINVAL: no such queue; -ETIME: the queue did not stop and was cut off
+ * from memory, or reset; it is gone all the same.
+ */
+int vkfd_ioctl_destroy_queue(struct file *filep, struct vkfd_process *p, void *data)
+{
+	struct kfd_ioctl_destroy_queue_args *args = data;
+	struct vkfd_queue *q;
+	int err = -EINVAL;
+
+	mutex_lock(&p->lock);
+	q = queue_by_id(p, args->queue_id);
+	if (q)
+		err = vkfd_queue_destroy(q);
+	mutex_unlock(&p->lock);
+	return err;
+}
+
+/**
+ * vkfd_ioctl_update_queue - AMDKFD_IOC_UPDATE_QUEUE
+ * @filep: /dev/kfd
+ * @p: calling process
+ * @data: struct kfd_ioctl_update_queue_args
+ *
+ * A ring at 0, of size 0 or with percentage 0 makes the queue inactive. An active
+ * queue goes on where it was, with the write pointer in memory, no doorbell needed.
+ *
+ * Return: 0; -EINVAL: size, percentage, priority, alignment; -EFAULT: not user
+ * space's address, ring not mapped, or no such queue; -EACCES: the queue was stopped
+ * after a bad packet; -ENOSPC: no VMID left; -ETIME: the queue does not stop.
+ */
+int vkfd_ioctl_update_queue(struct file *filep, struct vkfd_process *p, void *data)
+{
+	struct kfd_ioctl_update_queue_args *args = data;
+	struct vkfd_queue_props props;
+	struct vkfd_queue *q;
+	int err;
+
+	err = check_ring(args->ring_base_address, &args->ring_size, args->queue_percentage,
+			 args->queue_priority);
+	if (err)
+		return err;
+	if (!IS_ALIGNED(args->ring_base_address, 256))
+		return -EINVAL;
+
+	mutex_lock(&p->lock);
+	q = queue_by_id(p, args->queue_id);
+	if (!q) {
+		err = -EFAULT;
+		goto unlock;
+	}
+	props = q->props;
+	props.ring_va = args->ring_base_address;
+	props.ring_size = args->ring_size;
+	props.percent = args->queue_percentage & QUEUE_PERCENTAGE_MASK;
+	props.priority = args->queue_priority;
+	if (props.ring_va && props.ring_size &&
+	    !is_mapped(q->pdd->vm, props.ring_va, props.ring_size)) {
+		err = -EFAULT;
+		goto unlock;
+	}
+	err = vkfd_queue_update(q, &props);
+unlock:
+	mutex_unlock(&p->lock);
+	return err;
+}
+
+/**
+ * vkfd_ioctl_set_cu_mask - AMDKFD_IOC_SET_CU_MASK
+ * @filep: /dev/kfd
+ * @p: calling process
+ * @data: struct kfd_ioctl_set_cu_mask_args
+ *
+ * Bits beyond the compute units there are do not matter, and at most 1024 are read.
+ *
+ * Return: 0; -EINVAL: number of bits is 0 or not a multiple of 32; -EFAULT: mask not
+ * readable, or no such queue; -ETIME: the queue does not stop.
+ */
+int vkfd_ioctl_set_cu_mask(struct file *filep, struct vkfd_process *p, void *data)
+{
+	struct kfd_ioctl_set_cu_mask_args *args = data;
+	u32 mask[CU_MASK_BITS_MAX / 32];
+	struct vkfd_queue *q;
+	int err = -EFAULT;
+	u32 bits;
+
+	if (!args->num_cu_mask || args->num_cu_mask % 32)
+		return -EINVAL;
+	bits = min_t(u32, args->num_cu_mask, CU_MASK_BITS_MAX);
+	if (copy_from_user(mask, u64_to_user_ptr(args->cu_mask_ptr), bits / 8))
+		return -EFAULT;
+
+	mutex_lock(&p->lock);
+	q = queue_by_id(p, args->queue_id);
+	/* No more than 16 units: the first word is all that counts. */
+	if (q)
+		err = vkfd_queue_set_cu_mask(q, mask[0]);
+	mutex_unlock(&p->lock);
+	return err;
+}
