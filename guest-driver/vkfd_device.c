@@ -4,7 +4,7 @@
  * to the DRM device, so that an index kept by a process never means another GPU.
  */
 #include <linux/bug.h>
-#include <linux/crc16.h>
+#include <linux/jhash.h>
 #include <drm/drm_drv.h>
 
 #include "vkfd_device.h"
@@ -92,8 +92,8 @@ struct vkfd_device *vkfd_device_get_by_index(unsigned int index)
 }
 
 /*
- * A 16-bit id that is stable over reboots and reloads: as upstream, the CRC of
- * what tells one GPU of a machine from another.
+ * A 16-bit id that is stable over reboots and reloads: a hash of what tells one GPU
+ * of a machine from another.
  */
 static u16 vkfd_gpu_id_hash(struct vkfd_device *dev)
 {
@@ -108,8 +108,9 @@ static u16 vkfd_gpu_id_hash(struct vkfd_device *dev)
 		upper_32_bits(dev->vram.size),
 		1 << 16,	/* one XCC, the first */
 	};
+	u32 hash = jhash2(key, ARRAY_SIZE(key), 0);
 
-	return crc16(0, (const u8 *)key, sizeof(key));
+	return hash ^ hash >> 16;
 }
 
 int vkfd_device_take_slot(struct vkfd_device *dev)
