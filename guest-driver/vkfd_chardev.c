@@ -12,8 +12,10 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/mount.h>
 #include <linux/nospec.h>
 #include <linux/pci.h>
+#include <linux/pseudo_fs.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -29,7 +31,16 @@
 #include "vkfd_process.h"
 #include "vkfd_queue.h"
 
+#define VKFD_FS_MAGIC	0x564b4644	/* "VKFD" */
+
 static int vkfd_major;
+
+/*
+ * All open files share the mapping of this inode, whatever device node they came
+ * through, so that one call finds every user mapping (as the DRM core does it).
+ */
+static struct vfsmount *vkfd_mnt;
+static struct inode *vkfd_inode;
 
 /* Parts of the interface this driver does without: the answer upstream gives then. */
 static int vkfd_ioctl_not_permitted(struct file *filep, struct vkfd_process *p, void *data)
@@ -217,6 +228,7 @@ static int vkfd_chardev_open(struct inode *inode, struct file *filep)
 	if (IS_ERR(p))
 		return PTR_ERR(p);
 	filep->private_data = p;
+	filep->f_mapping = vkfd_inode->i_mapping;
 	return nonseekable_open(inode, filep);
 }
 
@@ -298,6 +310,37 @@ static const struct file_operations vkfd_chardev_fops = {
 	.mmap = vkfd_chardev_mmap,
 };
 
+static int vkfd_fs_init_context(struct fs_context *fc)
+{
+	return init_pseudo(fc, VKFD_FS_MAGIC) ? 0 : -ENOMEM;
+}
+
+/* Without owner: the mount ends with the module and must not keep it. */
+static struct file_system_type vkfd_fs_type = {
+	.name = "vkfd",
+	.init_fs_context = vkfd_fs_init_context,
+	.kill_sb = kill_anon_super,
+};
+
+static int vkfd_inode_init(void)
+{
+	vkfd_mnt = kern_mount(&vkfd_fs_type);
+	if (IS_ERR(vkfd_mnt))
+		return PTR_ERR(vkfd_mnt);
+	vkfd_inode = alloc_anon_inode(vkfd_mnt->mnt_sb);
+	if (IS_ERR(vkfd_inode)) {
+		kern_unmount(vkfd_mnt);
+		return PTR_ERR(vkfd_inode);
+	}
+	return 0;
+}
+
+static void vkfd_inode_exit(void)
+{
+	iput(vkfd_inode);
+	kern_unmount(vkfd_mnt);
+}
+
 int vkfd_chardev_init(void)
 {
 	int err;
@@ -305,22 +348,41 @@ int vkfd_chardev_init(void)
 	err = vkfd_process_init();
 	if (err)
 		return err;
-
+	err = vkfd_inode_init();
+	if (err)
+		goto err_process;
 	vkfd_major = register_chrdev(0, "kfd", &vkfd_chardev_fops);
 	if (vkfd_major < 0) {
-		vkfd_process_exit();
-		return vkfd_major;
+		err = vkfd_major;
+		goto err_inode;
 	}
 	return 0;
+
+err_inode:
+	vkfd_inode_exit();
+err_process:
+	vkfd_process_exit();
+	return err;
 }
 
 void vkfd_chardev_exit(void)
 {
 	unregister_chrdev(vkfd_major, "kfd");
+	vkfd_inode_exit();
 	vkfd_process_exit();
 }
 
 dev_t vkfd_chardev_devt(void)
 {
 	return MKDEV(vkfd_major, 0);
+}
+
+void vkfd_chardev_revoke(u32 gpu_id)
+{
+	const loff_t len = 1ll << VKFD_MMAP_GPU_ID_SHIFT;
+
+	unmap_mapping_range(vkfd_inode->i_mapping,
+			    VKFD_MMAP_TYPE_DOORBELL | VKFD_MMAP_GPU_ID(gpu_id), len, 1);
+	unmap_mapping_range(vkfd_inode->i_mapping,
+			    VKFD_MMAP_TYPE_MMIO | VKFD_MMAP_GPU_ID(gpu_id), len, 1);
 }

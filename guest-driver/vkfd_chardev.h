@@ -27,4 +27,10 @@ void vkfd_chardev_exit(void);
 /* Its number, valid between init and exit. */
 dev_t vkfd_chardev_devt(void);
 
+/*
+ * After drm_dev_unplug() of the GPU: takes its doorbells and registers out of all
+ * mappings of /dev/kfd. The next access faults again, and then gets SIGBUS.
+ */
+void vkfd_chardev_revoke(u32 gpu_id);
+
 #endif /* VKFD_CHARDEV_H */

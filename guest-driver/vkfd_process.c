@@ -303,17 +303,6 @@ struct vkfd_process *vkfd_process_get_by_pasid(u32 pasid)
 	return p;
 }
 
-void vkfd_process_for_each(void (*fn)(struct vkfd_process *p, void *data), void *data)
-{
-	struct vkfd_process *p;
-	unsigned long pasid;
-
-	rcu_read_lock();
-	xa_for_each(&vkfd_pasids, pasid, p)
-		fn(p, data);
-	rcu_read_unlock();
-}
-
 struct vkfd_pdd *vkfd_process_get_pdd(struct vkfd_process *p, u32 gpu_id)
 {
 	struct vkfd_device *dev;

@@ -88,7 +88,7 @@ struct vkfd_process {
 	bool runtime_enabled;
 };
 
-/* Each ioctl handler: called with no lock held; @data is the kernel copy, copied back whatever is returned. */
+/* An ioctl handler: no lock held; @data is the kernel copy, copied back whatever is returned. */
 typedef int (*vkfd_ioctl_fn)(struct file *filep, struct vkfd_process *p, void *data);
 
 int vkfd_process_init(void);
@@ -110,10 +110,10 @@ struct vkfd_process *vkfd_process_get_by_pasid(u32 pasid);
 /* Any context. */
 void vkfd_process_put(struct vkfd_process *p);
 
-/* Calls @fn for every process, in an RCU read section. Any context; @fn must not sleep. */
-void vkfd_process_for_each(void (*fn)(struct vkfd_process *p, void *data), void *data);
-
-/* Caller holds p->lock. ERR_PTR(-EINVAL): no such GPU; ERR_PTR(-ENOMEM). */
+/*
+ * The pdd of a GPU, made if there is none; also of a GPU that has gone since it was
+ * made. Caller holds p->lock. ERR_PTR(-EINVAL): no such GPU; ERR_PTR(-ENOMEM).
+ */
 struct vkfd_pdd *vkfd_process_get_pdd(struct vkfd_process *p, u32 gpu_id);
 /* The same, but ERR_PTR(-ENODEV) until ACQUIRE_VM gave the pdd its VM. */
 struct vkfd_pdd *vkfd_process_get_bound_pdd(struct vkfd_process *p, u32 gpu_id);
