@@ -208,7 +208,7 @@ static void vkfd_pci_remove(struct pci_dev *pdev)
 	vkfd_device_hide(dev);
 	vkfd_stop(dev);
 	/* drm_dev_unplug() zapped what is mapped through the render node; this is the rest */
-	vkfd_chardev_revoke();
+	vkfd_chardev_revoke(dev->gpu_id);
 	vkfd_events_device_gone(dev);
 	vkfd_vram_fini(dev);
 }
