@@ -442,6 +442,8 @@ static void vkfd_exit(PCIDevice *pdev)
         host_memory_backend_set_mapped(s->props.memdev, false);
     }
     s->vram = NULL;
+    /* A subregion holds its owner, and the owner is this device. */
+    memory_region_del_subregion(&s->bar_control, &s->control_page);
     msix_uninit(pdev, &s->bar_control, &s->bar_control);
     pcie_cap_exit(pdev);
 }
