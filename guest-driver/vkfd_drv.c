@@ -28,6 +28,7 @@
 #include "vkfd_gem.h"
 #include "vkfd_hw.h"
 #include "vkfd_ih.h"
+#include "vkfd_queue.h"
 #include "vkfd_topology.h"
 #include "vkfd_vram.h"
 
@@ -237,9 +238,12 @@ static int __init vkfd_module_init(void)
 {
 	int ret;
 
-	ret = vkfd_chardev_init();
+	ret = vkfd_queue_module_init();
 	if (ret)
 		return ret;
+	ret = vkfd_chardev_init();
+	if (ret)
+		goto err_queue;
 	ret = vkfd_topology_init(vkfd_chardev_devt());
 	if (ret)
 		goto err_chardev;
@@ -254,6 +258,8 @@ err_topology:
 	vkfd_topology_exit();
 err_chardev:
 	vkfd_chardev_exit();
+err_queue:
+	vkfd_queue_module_exit();
 	return ret;
 }
 module_init(vkfd_module_init);
@@ -264,6 +270,7 @@ static void __exit vkfd_module_exit(void)
 	vkfd_debugfs_exit();
 	vkfd_topology_exit();
 	vkfd_chardev_exit();
+	vkfd_queue_module_exit();
 }
 module_exit(vkfd_module_exit);
 
