@@ -37,7 +37,6 @@
 #include "system/runstate.h"
 #include "trace.h"
 #include "vkfd.h"
-#include <vkfd/regs_nbio.h>
 
 #define VKFD_VRAM_MIN       (64 * MiB)
 #define VKFD_VRAM_MAX       (16 * GiB)
@@ -231,19 +230,6 @@ static bool vkfd_reset_is_warm(PCIDevice *pdev)
                       PCI_BRIDGE_CTL_BUS_RESET);
 }
 
-/*
- * What the VBIOS of a board with a smaller aperture would have left: how much of
- * VRAM is visible, in MiB, in a scratch register (the driver's convention).
- */
-static void vkfd_leave_visible_vram(VKFDState *s)
-{
-    if (s->props.visible_vram < s->props.vram_size) {
-        vkfd_mmio_write(&s->engine, mmBIOS_SCRATCH_8 * 4,
-                        VKFD_BIOS_SCRATCH_8__VALID_MASK |
-                        (uint32_t)(s->props.visible_vram / MiB));
-    }
-}
-
 /* Local state only: nothing here touches memory or another device. */
 static void vkfd_reset_enter(Object *obj, ResetType type)
 {
@@ -255,7 +241,6 @@ static void vkfd_reset_enter(Object *obj, ResetType type)
     qemu_bh_cancel(s->bh);
     s->run_wanted = false;
     vkfd_engine_reset(&s->engine, cold);
-    vkfd_leave_visible_vram(s);
     /* The PCI core resets neither. */
     pci_word_test_and_clear_mask(pdev->config + pdev->exp.exp_cap +
                                  PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_ATOMIC_REQ);
@@ -286,24 +271,24 @@ static bool vkfd_check_params(VKFDState *s, Error **errp)
 
     if (!is_power_of_2(p->vram_size) || p->vram_size < VKFD_VRAM_MIN ||
         p->vram_size > VKFD_VRAM_MAX) {
-        error_setg(errp, "vkfd: property 'vram-size' must be a power of two "
+        error_setg(errp, "property 'vram-size' must be a power of two "
                    "from 64 MiB to 16 GiB");
         return false;
     }
     if (p->visible_vram != VKFD_VISIBLE_ALL &&
         (!QEMU_IS_ALIGNED(p->visible_vram, MiB) ||
          p->visible_vram > p->vram_size)) {
-        error_setg(errp, "vkfd: property 'visible-vram' must be whole MiB, "
+        error_setg(errp, "property 'visible-vram' must be whole MiB, "
                    "from 0 to vram-size");
         return false;
     }
     if (p->cus < 1 || p->cus > VKFD_CUS_MAX) {
-        error_setg(errp, "vkfd: property 'cus' must be from 1 to %d",
+        error_setg(errp, "property 'cus' must be from 1 to %d",
                    VKFD_CUS_MAX);
         return false;
     }
     if (p->cp_budget < 1 || p->cp_budget > VKFD_CP_BUDGET_MAX) {
-        error_setg(errp, "vkfd: property 'x-cp-budget' must be from 1 to %d",
+        error_setg(errp, "property 'x-cp-budget' must be from 1 to %d",
                    VKFD_CP_BUDGET_MAX);
         return false;
     }
@@ -311,19 +296,19 @@ static bool vkfd_check_params(VKFDState *s, Error **errp)
         MemoryRegion *mr = host_memory_backend_get_memory(p->memdev);
 
         if (host_memory_backend_is_mapped(p->memdev)) {
-            error_setg(errp, "vkfd: property 'memdev': backend '%s' is "
+            error_setg(errp, "property 'memdev': backend '%s' is "
                        "already in use",
                        object_get_canonical_path_component(OBJECT(p->memdev)));
             return false;
         }
         if (memory_region_size(mr) != p->vram_size) {
-            error_setg(errp, "vkfd: property 'memdev': backend '%s' has not "
+            error_setg(errp, "property 'memdev': backend '%s' has not "
                        "the size of 'vram-size'",
                        object_get_canonical_path_component(OBJECT(p->memdev)));
             return false;
         }
         if (memory_region_is_rom(mr)) {
-            error_setg(errp, "vkfd: property 'memdev': backend '%s' is "
+            error_setg(errp, "property 'memdev': backend '%s' is "
                        "read-only",
                        object_get_canonical_path_component(OBJECT(p->memdev)));
             return false;
@@ -418,6 +403,8 @@ static void vkfd_realize(PCIDevice *pdev, Error **errp)
     params = (VKFDParams) {
         .vram = memory_region_get_ram_ptr(s->vram),
         .vram_size = s->props.vram_size,
+        .hidden_vram = s->props.vram_size -
+                       MIN(s->props.visible_vram, s->props.vram_size),
         .cus = s->props.cus,
         .cp_budget = s->props.cp_budget,
     };

@@ -190,29 +190,46 @@ static void test_privileged(void *obj, void *data, QGuestAllocator *alloc)
                     before);
 }
 
-/* A page that is mapped to another device's registers: refused, a fault. */
-static void test_dma_to_mmio(void *obj, void *data, QGuestAllocator *alloc)
+/* Pages mapped to registers, of another device or our own: refused, a fault. */
+static void dma_to_mmio(QVkfd *q, uint64_t reg)
 {
-    QVkfd *q = obj;
+    QTestState *qts = qvkfd_qts(q);
     uint64_t refused;
-    uint32_t e[8];
+    uint32_t e[8], before;
     Setup s;
 
     setup(q, &s);
+    before = qtest_readl(qts, reg);
     refused = qvkfd_counter(q, VKFD_CNT_DMA_REFUSED);
-    qvkfd_wr_check(q, mmSCRATCH_REG0, 0x5afe);
-    qvkfd_map(q, 8, UNMAPPED_VA, q->mmio.addr + (mmSCRATCH_REG0 * 4 & ~0xfff),
-              1, AMDGPU_PTE_VALID | AMDGPU_PTE_SYSTEM | AMDGPU_PTE_READABLE |
+    qvkfd_map(q, 8, UNMAPPED_VA, reg & ~0xfffull, 1,
+              AMDGPU_PTE_VALID | AMDGPU_PTE_SYSTEM | AMDGPU_PTE_READABLE |
               AMDGPU_PTE_WRITEABLE);
     qvkfd_flush(q, 8);
     qvkfd_emit_write(&s.bad, s.va8, 1);
-    qvkfd_emit_write(&s.bad, UNMAPPED_VA + (mmSCRATCH_REG0 * 4 & 0xfff), 0xbad);
+    qvkfd_emit_write(&s.bad, UNMAPPED_VA + (reg & 0xfff), before ^ 1);
     qvkfd_emit_write(&s.bad, s.va8 + 4, 2);
     qvkfd_kick(&s.bad);
     qvkfd_wait_counter(q, VKFD_CNT_DMA_REFUSED, refused + 1);
     check_stopped(q, &s, e);
     g_assert_cmphex(e[0] & 0xff, ==, SOC15_IH_CLIENTID_UTCL2);
-    g_assert_cmphex(qvkfd_rd(q, mmSCRATCH_REG0), ==, 0x5afe);
+    g_assert_cmphex(qtest_readl(qts, reg), ==, before);
+    /* The CPU can do it: it was the device that was refused. */
+    qtest_writel(qts, reg, before ^ 1);
+    g_assert_cmphex(qtest_readl(qts, reg), ==, before ^ 1);
+    qtest_writel(qts, reg, before);
+}
+
+static void test_dma_to_mmio(void *obj, void *data, QGuestAllocator *alloc)
+{
+    /* Command register of the HPET: bit 0 starts it. */
+    dma_to_mmio(obj, 0xfed00010);
+}
+
+static void test_dma_to_own_mmio(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QVkfd *q = obj;
+
+    dma_to_mmio(q, q->mmio.addr + mmSCRATCH_REG0 * 4);
 }
 
 /* System addresses inside our own BARs: VRAM, and another queue's doorbell. */
@@ -272,6 +289,7 @@ static void register_vkfd_fault_test(void)
     qos_add_test("fault/bad-type", "vkfd", test_bad_type, NULL);
     qos_add_test("fault/privileged", "vkfd", test_privileged, NULL);
     qos_add_test("fault/dma-to-mmio", "vkfd", test_dma_to_mmio, NULL);
+    qos_add_test("fault/dma-to-own-mmio", "vkfd", test_dma_to_own_mmio, NULL);
     qos_add_test("fault/dma-to-own-bars", "vkfd", test_dma_to_own_bars, NULL);
     qos_add_test("fault/skipped", "vkfd", test_skipped, NULL);
 }
