@@ -167,7 +167,13 @@ static unsigned step(VKFDEngine *e, unsigned hqd)
             return 1;
         }
         avail = size - rptr;
-        c.vmid = VKFD_GET(HQD(q, CP_HQD_VMID), CP_HQD_VMID__IB_VMID);
+        /*
+         * IB_VMID counts for the kernel's rings only: a user queue that is loaded
+         * in mid-IB with this field 0 must not run it in VMID 0.
+         */
+        if (!c.vmid) {
+            c.vmid = VKFD_GET(HQD(q, CP_HQD_VMID), CP_HQD_VMID__IB_VMID);
+        }
     } else {
         avail = ring_avail(e, q);
         if (!avail) {

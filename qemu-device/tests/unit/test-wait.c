@@ -232,6 +232,8 @@ static void test_dequeue_in_ib(void)
     for (i = 0; i < VKFD_HQD_DW; i++) {
         hqd_wr(b, 33, mmCP_MQD_BASE_ADDR + i, saved[i]);
     }
+    /* IB_VMID as a driver leaves it: the IB of a user queue stays a user's */
+    wr(b, mmCP_HQD_VMID, TEST_VMID);
     wr(b, mmCP_HQD_ACTIVE, 1);
     bus_run(b);
     CHECK_EQ(vram32(b, OUT), 0);                /* not run again */
