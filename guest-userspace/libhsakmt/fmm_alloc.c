@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "hsakmt_int.h"
+#include "kfd_extra.h"
 
 #define MB2 (2ull << 20)
 
@@ -45,7 +46,7 @@ static uint32_t ioc_flags_of(HsaMemFlags flags)
 	if (flags.ui32.AQLQueueMemory)
 		ioc |= KFD_IOC_ALLOC_MEM_FLAGS_AQL_QUEUE_MEM | KFD_IOC_ALLOC_MEM_FLAGS_UNCACHED;
 	if (!flags.ui32.ReadOnly)
-		ioc |= KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE;
+		ioc |= KFD_MEM_WRITABLE;
 	if (!flags.ui32.CoarseGrain || hsakmt_ctx.mem.disable_cache)
 		ioc |= KFD_IOC_ALLOC_MEM_FLAGS_COHERENT;
 	if (flags.ui32.Uncached || hsakmt_ctx.mem.disable_cache)
@@ -308,7 +309,7 @@ uint64_t hsakmt_fmm_alloc_doorbell(uint32_t gpu_id, uint64_t size, uint64_t offs
 
 	hsakmt_gpu_node_id(gpu_id, &node_id);
 	bo = hsakmt_fmm_create(HSAKMT_BO_SVM, gpu_id, 0, size, 0,
-			       KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE |
+			       KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_MEM_WRITABLE |
 			       KFD_IOC_ALLOC_MEM_FLAGS_COHERENT,
 			       device_page_flags, node_id, NULL);
 	if (!bo)
@@ -330,7 +331,7 @@ uint64_t hsakmt_fmm_alloc_mmio(struct hsakmt_gpu *gpu)
 
 	bo = hsakmt_fmm_create(HSAKMT_BO_SVM, gpu->gpu_id, 0, size, 0,
 			       KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP |
-			       KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_COHERENT,
+			       KFD_MEM_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_COHERENT,
 			       device_page_flags, gpu->node_id, &offset);
 	if (!bo)
 		return 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hsakmt_int.h"
+#include "kfd_extra.h"
 
 /* A bad pointer dies here, where the debugger shows who passed it. */
 static void touch_pages(uint64_t addr, uint64_t size)
@@ -39,7 +40,7 @@ static struct hsakmt_bo *register_user(uint64_t addr, uint64_t size, bool coarse
 				       bool ext_coherent)
 {
 	uint64_t offset = addr & (hsakmt_ctx.page_size - 1), cpu = addr - offset;
-	uint32_t ioc = KFD_IOC_ALLOC_MEM_FLAGS_USERPTR | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE |
+	uint32_t ioc = KFD_IOC_ALLOC_MEM_FLAGS_USERPTR | KFD_MEM_WRITABLE |
 		       KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE |
 		       (coarse ? 0 : KFD_IOC_ALLOC_MEM_FLAGS_COHERENT) |
 		       (ext_coherent ? KFD_IOC_ALLOC_MEM_FLAGS_EXT_COHERENT : 0);

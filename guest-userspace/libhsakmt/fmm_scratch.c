@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "hsakmt_int.h"
+#include "kfd_extra.h"
 
 #define SCRATCH_ALIGN 0x10000u	/* the register holds address bits 16 and up */
 
@@ -95,7 +96,7 @@ HSAKMT_STATUS hsakmt_scratch_map_locked(struct hsakmt_gpu *gpu, uint64_t addr, u
 	if (size > gpu->scratch_va.size - (addr - gpu->scratch_va.base))
 		return HSAKMT_STATUS_INVALID_PARAMETER;
 	handle = hsakmt_kfd_alloc(gpu->gpu_id, addr, size,
-				  KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE,
+				  KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_MEM_WRITABLE,
 				  &offset);
 	if (!handle)
 		return HSAKMT_STATUS_INVALID_HANDLE;

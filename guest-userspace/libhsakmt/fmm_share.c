@@ -15,7 +15,7 @@ static HsaMemFlags flags_of_ioc(uint32_t ioc)
 {
 	HsaMemFlags flags = { .Value = 0 };
 
-	flags.ui32.ReadOnly = !(ioc & KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
+	flags.ui32.ReadOnly = !(ioc & KFD_MEM_WRITABLE);
 	flags.ui32.ExtendedCoherent = !!(ioc & KFD_IOC_ALLOC_MEM_FLAGS_EXT_COHERENT);
 	flags.ui32.HostAccess = !!(ioc & KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC);
 	flags.ui32.CoarseGrain = 1;

@@ -60,6 +60,9 @@ enum {
 #define KFD_EXTRA_IOC_SPM		AMDKFD_IOWR(0x84, struct kfd_extra_spm)
 #define KFD_EXTRA_IOC_PC_SAMPLE		AMDKFD_IOWR(0x85, struct kfd_extra_pc_sample)
 
+/* The header's own KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE shifts into a sign bit. */
+#define KFD_MEM_WRITABLE (1u << 31)
+
 /*
  * CREATE_QUEUE as the stock library of the 6.2 series sends it: interface 1.17
  * put sdma_engine_id behind this, which this library never sets.
