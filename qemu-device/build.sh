@@ -154,4 +154,8 @@ for f in bios-256k.bin linuxboot_dma.bin pvh.bin kvmvapic.bin multiboot_dma.bin;
 	[[ -n $rom ]] || die "no $f among the firmware of the suite"
 	cmp -s "$rom" "$OUT/pc-bios/$f" || install_file "$rom" "$OUT/pc-bios/$f"
 done
+# Where a QEMU that is not installed looks for them without being told.
+data=$(sed -n 's/^#define CONFIG_QEMU_DATADIR "\(.*\)"$/\1/p' "$build/config-host.h")
+mkdir -p "$OUT/qemu-bundle$(dirname "$data")"
+ln -sfn "$OUT/pc-bios" "$OUT/qemu-bundle$data"
 printf '%s\n' "$inputs" >"$OUT/stamp"
