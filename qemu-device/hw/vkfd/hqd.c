@@ -4,8 +4,9 @@
  *
  * The position of a queue is wholly in its registers: PQ_RPTR, PQ_WPTR and, in
  * an IB, IB_BASE, IB_RPTR, IB_CONTROL (size, PROCESSING_IB) and HQD_VMID.IB_VMID.
- * While an IB runs, PQ_RPTR stays at the INDIRECT_BUFFER packet. A dequeue
- * leaves them as they are, saves them to the MQD, and an activation goes on there.
+ * While an IB runs, PQ_RPTR stays at the INDIRECT_BUFFER packet. A dequeue leaves
+ * them as they are (drain and save also write them to the MQD), and an activation
+ * goes on there.
  */
 #include "engine-priv.h"
 
@@ -189,7 +190,9 @@ void vkfd_hqd_dequeue(VKFDEngine *e, unsigned hqd, uint32_t request)
     q->parked = VKFD_PARKED_NO;
     q->poll_now = 0;
     q->stop = VKFD_STOP_NONE;
-    save_mqd(e, q);
+    if (request == VKFD_DEQUEUE_DRAIN || request == VKFD_DEQUEUE_SAVE_WAVES) {
+        save_mqd(e, q);
+    }
     HQD(q, CP_HQD_ACTIVE) = 0;
     vkfd_wait_rearm(e);
 }
@@ -263,8 +266,9 @@ void vkfd_hqd_write(VKFDEngine *e, uint32_t dw, uint32_t val)
         break;
     case mmCP_HQD_DEQUEUE_REQUEST:
         /*
-         * No waves exist, so drain, reset and save are the same: complete at
-         * once, also for a parked or stopped queue.
+         * No waves exist, so drain, reset and save all complete at once, also
+         * for a parked or stopped queue. Reset does not touch the MQD, which
+         * may belong to somebody who is gone.
          */
         if (val & CP_HQD_DEQUEUE_REQUEST__DEQUEUE_REQ_MASK) {
             vkfd_hqd_dequeue(e, hqd, val &

@@ -413,6 +413,17 @@ static void test_registers(void)
     CHECK_EQ(rd(b, mmINTERRUPT_CNTL2), 0x99);
     CHECK_EQ(hqd_rd(b, 0, mmCP_HQD_ACTIVE), 0);
     CHECK_EQ(rd(b, mmINTERRUPT_CNTL), 0);
+    /* behind the packet that did it */
+    CHECK_EQ(hqd_rd(b, 0, mmCP_HQD_PQ_RPTR), 10);
+    wr(b, mmCP_HQD_ACTIVE, 1);
+    bus_run(b);
+    CHECK_EQ(rd(b, mmINTERRUPT_CNTL), 0x98);
+    /* a soft reset in mid-packet leaves the queue where it was */
+    EMIT(b, 0, PACKET3(IT_WRITE_DATA, 4), 0, mmGRBM_SOFT_RESET, 0, 1);
+    queue_kick(b, 0);
+    bus_run(b);
+    CHECK_EQ(hqd_rd(b, 0, mmCP_HQD_ACTIVE), 0);
+    CHECK_EQ(rd(b, mmCP_HQD_PQ_RPTR), 15);
     bus_free(b);
 }
 

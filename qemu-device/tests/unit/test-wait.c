@@ -201,6 +201,16 @@ static void test_dequeue_resume(void)
     bus_advance(b, 10000000);
     CHECK_EQ(vram32(b, OUT), 2);
     CHECK_EQ(vram32(b, RPTR_ADDR(0)), queue_wptr(0));
+    /* a reset leaves the MQD alone, a missing one is no fault */
+    hqd_wr(b, 0, mmCP_HQD_DEQUEUE_REQUEST, VKFD_DEQUEUE_RESET_WAVES);
+    CHECK_EQ(vram32(b, MQD_ADDR(0) + V9_MQD_DW_OF(mmCP_HQD_PQ_RPTR) * 4), rptr);
+    wr(b, mmCP_MQD_BASE_ADDR, 0x1000);
+    wr(b, mmCP_MQD_BASE_ADDR_HI, 0);
+    wr(b, mmCP_HQD_ACTIVE, 1);
+    wr(b, mmCP_HQD_DEQUEUE_REQUEST, VKFD_DEQUEUE_DRAIN);
+    CHECK_EQ(rd(b, mmCP_HQD_ACTIVE), 0);
+    CHECK_EQ(counter(b, VKFD_CNT_GUEST_ERROR), 1);
+    CHECK_EQ(counter(b, VKFD_CNT_VM_FAULT), 0);
     bus_free(b);
 }
 
