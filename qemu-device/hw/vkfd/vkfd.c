@@ -505,6 +505,16 @@ static void vkfd_class_init(ObjectClass *klass, void *data)
     set_bit(DEVICE_CATEGORY_MISC, dc->categories);
     device_class_set_props(dc, vkfd_properties);
 
+    object_class_property_set_description(klass, "vram-size",
+        "Size of VRAM: a power of two from 64 MiB to 16 GiB");
+    object_class_property_set_description(klass, "visible-vram",
+        "VRAM that drivers may report as CPU-visible: whole MiB, default all");
+    object_class_property_set_description(klass, "cus",
+        "Compute units, 1 to 16");
+    object_class_property_set_description(klass, "memdev",
+        "Memory backend of vram-size to use as VRAM");
+    object_class_property_set_description(klass, "x-cp-budget",
+        "Units of work a queue gets in one pass");
     object_class_property_add(klass, "unmodelled-accesses", "strList",
                               vkfd_get_unmodelled, NULL, NULL, NULL);
     object_class_property_set_description(klass, "unmodelled-accesses",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * vkfd: PCI front end of the emulated compute GPU. The engine (engine.h) is the
- * hardware; what is here connects it to QEMU's bus, memory, clock and migration.
+ * hardware; this connects it to QEMU's bus, memory, clock and migration.
  *
  * Everything runs under the BQL: MMIO handlers on vCPU threads, the bottom half
  * and the timers in the main loop.
@@ -48,7 +48,7 @@ struct VKFDState {
     QEMUBH *bh;
     QEMUTimer timer[VKFD_NUM_TIMERS];
     VMChangeStateEntry *vm_change;
-    /* A run was asked for and has not happened, maybe because the VM is stopped. */
+    /* A run was asked for and has not happened; the VM may be stopped. */
     bool run_wanted;
 };
 

@@ -247,6 +247,60 @@ static void test_migration(void *obj, void *data, QGuestAllocator *unused)
     qpci_free_pc(to_bus);
 }
 
+/* Number the buses and open the port's windows, as firmware would. */
+static void set_up_port(QPCIBus *bus, QPCIDevice *port)
+{
+    /* libqos maps from 3.5 GiB up: VRAM and doorbells, then the other BARs. */
+    uint32_t pref = 0xe0000000, mem = 0xe4200000;
+
+    g_assert_cmpint(qpci_secondary_buses_init(bus), ==, 1);
+    qpci_config_writew(port, PCI_PREF_MEMORY_BASE, pref >> 16);
+    qpci_config_writew(port, PCI_PREF_MEMORY_LIMIT, (mem - 1) >> 16);
+    qpci_config_writew(port, PCI_MEMORY_BASE, mem >> 16);
+    qpci_config_writew(port, PCI_MEMORY_LIMIT, mem >> 16);
+    qpci_device_enable(port);
+}
+
+/* Where the device belongs: behind a root port, which can reset its bus. */
+static void test_root_port(void *obj, void *data, QGuestAllocator *unused)
+{
+    QTestState *qts = qtest_init("-machine q35 -m 128M -vga none -nic none "
+        "-device pcie-root-port,id=rp,addr=03.0,chassis=1 "
+        "-device vkfd,bus=rp,id=vkfd0,vram-size=64M");
+    QPCIBus *bus = qpci_new_pc(qts, NULL);
+    QPCIDevice *port = qpci_device_find(bus, QPCI_DEVFN(3, 0));
+    QGuestAllocator alloc;
+    uint64_t parked;
+    uint16_t ctl;
+    QVkfd q = { 0 };
+    uint8_t exp;
+    Work w;
+
+    g_assert_nonnull(port);
+    set_up_port(bus, port);
+    pc_alloc_init(&alloc, qts, ALLOC_NO_FLAGS);
+    qvkfd_attach(&q, bus, QPCI_DEVFN(1 << 5, 0), &alloc);
+    exp = qpci_find_capability(&q.dev, PCI_CAP_ID_EXP, 0);
+    g_assert_cmphex(qpci_config_readw(&q.dev, exp + PCI_EXP_FLAGS) &
+                    PCI_EXP_FLAGS_TYPE, ==, PCI_EXP_TYPE_ENDPOINT << 4);
+    start_work(&q, &w);
+    parked = qvkfd_counter(&q, VKFD_CNT_PARKED);
+
+    ctl = qpci_config_readw(port, PCI_BRIDGE_CONTROL);
+    qpci_config_writew(port, PCI_BRIDGE_CONTROL,
+                       ctl | PCI_BRIDGE_CTL_BUS_RESET);
+    qpci_config_writew(port, PCI_BRIDGE_CONTROL, ctl);
+    g_assert_cmphex(qpci_config_readw(&q.dev, PCI_COMMAND) &
+                    PCI_COMMAND_MEMORY, ==, 0);
+    check_fresh(&q, &w);
+    g_assert_cmpuint(qvkfd_counter(&q, VKFD_CNT_PARKED), >=, parked);
+
+    qtest_quit(qts);
+    alloc_destroy(&alloc);
+    g_free(port);
+    qpci_free_pc(bus);
+}
+
 /* A stopped VM's memory does not change, and nothing is forgotten. */
 static void test_stopped(void *obj, void *data, QGuestAllocator *alloc)
 {
@@ -272,6 +326,7 @@ static void register_vkfd_reset_test(void)
     qos_add_test("reset/system", "vkfd", test_system_reset, NULL);
     qos_add_test("reset/flr", "vkfd", test_flr, NULL);
     qos_add_test("reset/stopped", "vkfd", test_stopped, NULL);
+    qos_add_test("reset/root-port", "vkfd", test_root_port, NULL);
     qos_add_test("migration", "vkfd", test_migration, NULL);
 }
 

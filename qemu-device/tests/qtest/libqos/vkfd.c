@@ -15,7 +15,7 @@
 #define QVKFD_CLOCK_STEP_NS 50000
 
 #define QVKFD_GART_TABLE    (1 * MiB)   /* VRAM offset; 64 KiB long */
-#define QVKFD_PT_FIRST      (2 * MiB)   /* VRAM offset of the first page table */
+#define QVKFD_PT_FIRST      (2 * MiB)   /* VRAM offset; page tables from here */
 
 #define PTE_SYSTEM_RW (AMDGPU_PTE_VALID | AMDGPU_PTE_SYSTEM | \
                        AMDGPU_PTE_SNOOPED | AMDGPU_PTE_EXECUTABLE | \

@@ -3,8 +3,8 @@
  * libqos driver of the vkfd compute GPU: what a kernel driver does to the
  * hardware, reduced to what tests need.
  *
- * Memory as the tests see it. Guest RAM below QVKFD_GART_SIZE is mapped in VMID 0
- * at QVKFD_GART_BASE + guest physical address. A buffer from qvkfd_alloc() is
+ * Memory as the tests see it. Guest RAM below QVKFD_GART_SIZE is mapped in
+ * VMID 0 at QVKFD_GART_BASE + guest physical address. A buffer from qvkfd_alloc() is
  * mapped in its VMID at QVKFD_VA_BASE + guest physical address. Page tables are
  * in VRAM and written through BAR0.
  */
