@@ -130,6 +130,12 @@ static void test_release_selectors(void)
     CHECK_EQ(vram64(b, OUT + 16), 6);
     CHECK_EQ(counter(b, VKFD_CNT_PACKET_BAD), 1);
     bus_free(b);
+
+    b = start(0);
+    queue_emit(b, 0, p, pkt_release(p, OUT_VA, 7, 5, 0, 9));
+    go(b, 0);
+    check_bad(b, 0, 0, VKFD_EC_PACKET_RESERVED);
+    bus_free(b);
 }
 
 static void test_bad(void)
@@ -445,6 +451,10 @@ static void test_activation(void)
         wr(b, mmCP_MEC_CNTL, 1u << 28);
         queue_load(b, 40);
         hqd_wr(b, 40, mmCP_HQD_DEQUEUE_REQUEST, 1);
+        /* off, though its doorbell is still enabled: no match */
+        vkfd_doorbell_write(b->e, DOORBELL_DW(40) * 4, 77, 8);
+        CHECK_EQ(counter(b, VKFD_CNT_DOORBELL_DROPPED), 2);
+        CHECK_EQ(rd(b, mmCP_HQD_PQ_WPTR_LO), 0);
         set_vram64(b, WPTR_ADDR(40), w);
         wr(b, mmCP_HQD_ACTIVE, 1);
         bus_run(b);

@@ -100,7 +100,7 @@ static void test_large_pages(void)
 
     vm_map(b, va, DATA | PTE_RW);
     /* 2 MiB at PDB0: offset within, low address bits ignored */
-    set_vram64(b, pde_at(b, va, 2), 0x800000 | PTE_RW | AMDGPU_PDE_PTE);
+    set_vram64(b, pde_at(b, va, 2), 0x805000 | PTE_RW | AMDGPU_PDE_PTE);
     set_vram32(b, 0x800000 + 0x123458, 0x5555);
     CHECK_EQ(get(b, va + 0x123458, &f), 0x5555);
     CHECK_EQ(f, VKFD_FAULT_NONE);
