@@ -50,7 +50,10 @@ static void start_work(QVkfd *q, Work *w)
     n += qvkfd_pm4_release(ib + n, w->va + 8, 2, RELEASE_MEM_DATA_64,
                            RELEASE_MEM_INT_AFTER_WRITE, 2);
     qtest_memwrite(qvkfd_qts(q), ib_mem, ib, 4 * n);
+    /* Around it in the ring: a packet long done, and one to come. */
+    qvkfd_emit_write(&w->waiting, w->va + 32, 4);
     qvkfd_emit_n(&w->waiting, dw, qvkfd_pm4_ib(dw, qvkfd_va(8, ib_mem), n, 8));
+    qvkfd_emit_write(&w->waiting, w->va + 24, 5);
     qvkfd_kick(&w->waiting);
     qvkfd_wait_counter(q, VKFD_CNT_PARKED, parked + 1);
     g_assert_cmphex(peek(q, w->mem), ==, 1);
@@ -232,10 +235,14 @@ static void test_migration(void *obj, void *data, QGuestAllocator *unused)
     qvkfd_settle(&dst);
     g_assert_cmphex(peek(&dst, w.mem + 8), ==, 0);
     qtest_writel(to, w.mem, 0);
+    qtest_writel(to, w.mem + 32, 0);
     qtest_writel(to, w.mem + 64, 0x99);
     qvkfd_wait_mem_clock(&dst, w.mem + 8, 2);
+    qvkfd_wait_mem(&dst, w.mem + 24, 5);
     qvkfd_wait_msi(&dst);
     g_assert_cmphex(peek(&dst, w.mem), ==, 0);
+    g_assert_cmphex(peek(&dst, w.mem + 32), ==, 0);
+    qvkfd_wait_mem(&dst, w.waiting.rptr, w.waiting.wptr);
     g_assert_cmphex(peek(&dst, dst.ih_wptr), ==, 2 * VKFD_IH_ENTRY_SIZE);
     qvkfd_ih_entry(&dst, VKFD_IH_ENTRY_SIZE, e);
     g_assert_cmphex(e[4], ==, 2);
