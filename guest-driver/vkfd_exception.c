@@ -8,7 +8,6 @@
  * the hardware, logs and signals, in this order, so that whoever is woken finds them
  * stopped. A storm of faults thus costs one note each.
  */
-#include <linux/module.h>
 #include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>

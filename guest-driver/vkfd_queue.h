@@ -67,9 +67,9 @@ void vkfd_queues_fini(struct vkfd_process *p);
 
 /*
  * Takes the queues of @pdd off the hardware / puts them back; nests. Caller holds
- * process->lock. Both go through all queues and return the first error; evicted
- * queues are off the hardware or cut off from memory whatever is returned. -ETIME: one did not stop
- * by itself; -ENODEV: the GPU is gone (restore only).
+ * process->lock. Both go through all queues and return the first error. -ETIME
+ * (evict): one did not stop by itself and was reset, or lost its VMID; -ENODEV
+ * (restore): the GPU is gone.
  */
 int vkfd_queues_evict(struct vkfd_pdd *pdd);
 int vkfd_queues_restore(struct vkfd_pdd *pdd);
