@@ -93,7 +93,7 @@ static void test_map(struct kfd_proc *p, uint64_t va)
 	tap_is(kfd_map(p, handle), 0, "MAP again of what is mapped");
 	tap_is(kfd_free(p, handle), -EBUSY, "FREE of mapped memory");
 	tap_is(kfd_unmap(p, handle), 0, "UNMAP");
-	tap_is(kfd_unmap(p, handle), 0, "UNMAP again");
+	tap_is(kfd_unmap(p, handle), -EINVAL, "UNMAP of what is not mapped");
 	tap_is(kfd_free(p, handle), 0, "FREE");
 	tap_is(kfd_free(p, handle), -EINVAL, "FREE again");
 	f.handle = 0;

@@ -164,6 +164,8 @@ static void other_process(void *arg)
 	volatile uint32_t *mem;
 
 	(void)arg;
+	/* Upstream's thunk keeps the parent's topology after a fork until it is released. */
+	gpu_close();
 	if (gpu_open(&gpu) != HSAKMT_STATUS_SUCCESS ||
 	    queue_create(&q, &gpu, GPU_PAGE) != HSAKMT_STATUS_SUCCESS)
 		tap_bail("no GPU in the child");
