@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/kernel/debug/kfd: counters of the interrupt path, one block for each GPU.
+ * /sys/kernel/debug/kfd: counters of the interrupt path. ih: what came from the ring,
+ * one block for each GPU; events: what the event code made of it, of all GPUs.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -9,6 +10,7 @@
 
 #include "vkfd_device.h"
 #include "vkfd_drv.h"
+#include "vkfd_event.h"
 
 static struct dentry *vkfd_debugfs_dir;
 
@@ -60,10 +62,25 @@ static int ih_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(ih);
 
+static int events_show(struct seq_file *m, void *unused)
+{
+	const struct vkfd_event_counters *c = &vkfd_event_counters;
+
+	seq_printf(m, "interrupts %lld\n", (long long)atomic64_read(&c->interrupts));
+	seq_printf(m, "no_process %lld\n", (long long)atomic64_read(&c->no_process));
+	seq_printf(m, "direct %lld\n", (long long)atomic64_read(&c->direct));
+	seq_printf(m, "scans %lld\n", (long long)atomic64_read(&c->scans));
+	seq_printf(m, "scan_hits %lld\n", (long long)atomic64_read(&c->scan_hits));
+	seq_printf(m, "wait_hits %lld\n", (long long)atomic64_read(&c->wait_hits));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(events);
+
 void vkfd_debugfs_init(void)
 {
 	vkfd_debugfs_dir = debugfs_create_dir("kfd", NULL);
 	debugfs_create_file("ih", 0444, vkfd_debugfs_dir, NULL, &ih_fops);
+	debugfs_create_file("events", 0444, vkfd_debugfs_dir, NULL, &events_fops);
 }
 
 void vkfd_debugfs_exit(void)

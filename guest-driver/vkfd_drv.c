@@ -165,7 +165,7 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	ret = vkfd_hw_init(dev);
 	if (ret) {
 		dev_err(&pdev->dev, "cannot bring up the hardware: %d\n", ret);
-		goto err_vram;
+		goto err_master;
 	}
 	ret = vkfd_ih_init(dev);
 	if (ret)
@@ -194,8 +194,8 @@ err_hide:
 	vkfd_ih_fini(dev);
 err_hw:
 	vkfd_hw_fini(dev);
+err_master:
 	pci_clear_master(pdev);
-err_vram:
 	vkfd_vram_fini(dev);
 	return ret;
 }
