@@ -230,7 +230,11 @@ static bool vkfd_reset_is_warm(PCIDevice *pdev)
                       PCI_BRIDGE_CTL_BUS_RESET);
 }
 
-/* Local state only: nothing here touches memory or another device. */
+/*
+ * Local state only: nothing here touches memory or another device. The engine
+ * cancels its timers. The PCI core unmaps the BARs later; vkfd_sync_bars() will
+ * see that.
+ */
 static void vkfd_reset_enter(Object *obj, ResetType type)
 {
     VKFDState *s = VKFD(obj);
@@ -241,20 +245,9 @@ static void vkfd_reset_enter(Object *obj, ResetType type)
     qemu_bh_cancel(s->bh);
     s->run_wanted = false;
     vkfd_engine_reset(&s->engine, cold);
-    /* The PCI core resets neither. */
+    /* Not reset by the PCI core. */
     pci_word_test_and_clear_mask(pdev->config + pdev->exp.exp_cap +
                                  PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_ATOMIC_REQ);
-}
-
-/* The PCI core unmaps the BARs after this; vkfd_sync_bars() will see it. */
-static void vkfd_reset_hold(Object *obj, ResetType type)
-{
-    VKFDState *s = VKFD(obj);
-    unsigned i;
-
-    for (i = 0; i < VKFD_NUM_TIMERS; i++) {
-        timer_del(&s->timer[i]);
-    }
 }
 
 bool vkfd_post_load(VKFDState *s)
@@ -498,7 +491,6 @@ static void vkfd_class_init(ObjectClass *klass, void *data)
     pc->subsystem_id = VKFD_PCI_SUBSYS_ID;
 
     rc->phases.enter = vkfd_reset_enter;
-    rc->phases.hold = vkfd_reset_hold;
 
     dc->desc = "Virtual AMD compute GPU (Vega20)";
     dc->vmsd = &vmstate_vkfd;

@@ -278,7 +278,10 @@ static void test_wait_cpu(void *obj, void *data, QGuestAllocator *alloc)
     qvkfd_settle(q);
     qtest_clock_step(qvkfd_qts(q), 3000000);
     g_assert_cmphex(peek(q, s.mem + 4), ==, 0);
+    /* Nobody spins: while the clock stands still the store is not seen. */
     poke(q, s.mem + 64, 0x55);
+    qvkfd_settle(q);
+    g_assert_cmphex(peek(q, s.mem + 4), ==, 0);
     qvkfd_wait_mem_clock(q, s.mem + 4, 2);
 }
 
@@ -371,6 +374,53 @@ static void test_dequeue_parked_ib(void *obj, void *data,
     g_assert_cmphex(peek(q, s.mem), ==, 0);
 }
 
+/*
+ * Translations are cached, for their own page only, until they are invalidated:
+ * a driver that forgets the flush must see the old page.
+ */
+static void test_tlb(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QVkfd *q = obj;
+    uint64_t rw = AMDGPU_PTE_VALID | AMDGPU_PTE_SYSTEM | AMDGPU_PTE_READABLE |
+                  AMDGPU_PTE_WRITEABLE;
+    uint64_t va = 0x7000000000ull;
+    unsigned i;
+    Setup s;
+
+    setup(q, &s);
+    /* Powers of two apart, so that any way to index a cache is hit. */
+    for (i = 0; i < 24; i++) {
+        qvkfd_map(q, 8, va + (0x1000ull << i), s.mem, 1, rw);
+        if (i & 1) {
+            qvkfd_map(q, 8, va + (0x1000ull << i), s.mem + 4096, 1, rw);
+        }
+    }
+    qvkfd_flush(q, 8);
+    for (i = 0; i < 24; i++) {
+        qvkfd_emit_write(&s.u, va + (0x1000ull << i) + 4 * i, 0x40 + i);
+    }
+    qvkfd_emit_write(&s.u, s.va + 1024, 1);
+    qvkfd_kick(&s.u);
+    qvkfd_wait_mem(q, s.mem + 1024, 1);
+    for (i = 0; i < 24; i++) {
+        g_assert_cmphex(peek(q, s.mem + (i & 1) * 4096 + 4 * i), ==, 0x40 + i);
+    }
+
+    qvkfd_map(q, 8, s.va, s.mem + 4096, 1, rw);
+    qvkfd_emit_write(&s.u, s.va + 1028, 2);
+    qvkfd_kick(&s.u);
+    qvkfd_wait_mem(q, s.mem + 1028, 2);
+    qvkfd_flush(q, 9);
+    qvkfd_emit_write(&s.u, s.va + 1032, 3);
+    qvkfd_kick(&s.u);
+    qvkfd_wait_mem(q, s.mem + 1032, 3);
+    qvkfd_flush(q, 8);
+    qvkfd_emit_write(&s.u, s.va + 1036, 4);
+    qvkfd_kick(&s.u);
+    qvkfd_wait_mem(q, s.mem + 4096 + 1036, 4);
+    g_assert_cmphex(peek(q, s.mem + 1036), ==, 0);
+}
+
 /* A doorbell while the queue has no HQD is lost; memory has the wptr. */
 static void test_activate_reads_wptr(void *obj, void *data,
                                      QGuestAllocator *alloc)
@@ -455,6 +505,7 @@ static void register_vkfd_queue_test(void)
                  NULL);
     qos_add_test("queue/activate-reads-wptr", "vkfd", test_activate_reads_wptr,
                  NULL);
+    qos_add_test("queue/tlb", "vkfd", test_tlb, NULL);
     qos_add_test("queue/halt", "vkfd", test_halt, NULL);
     qos_add_test("queue/endless-ib", "vkfd", test_endless_ib, NULL);
 }

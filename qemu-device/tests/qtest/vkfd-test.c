@@ -417,6 +417,21 @@ static void add_fails(QTestState *qts, const char *names, const char *args)
     qobject_unref(rsp);
 }
 
+/* A queue that waits, so that a timer is armed. */
+static void park_one(QVkfd *q)
+{
+    uint64_t parked = qvkfd_counter(q, VKFD_CNT_PARKED), mem;
+    QVkfdQueue u;
+
+    qvkfd_start(q);
+    mem = qvkfd_alloc(q, 8, 4);
+    qvkfd_queue_init(q, &u, 1, 0, 0, 8, 8);
+    qvkfd_queue_load(&u);
+    qvkfd_emit_wait(&u, qvkfd_va(8, mem), 1);
+    qvkfd_kick(&u);
+    qvkfd_wait_counter(q, VKFD_CNT_PARKED, parked + 1);
+}
+
 static void test_properties(void *obj, void *data, QGuestAllocator *alloc)
 {
     QVkfd *q = obj;
@@ -448,9 +463,11 @@ static void test_properties(void *obj, void *data, QGuestAllocator *alloc)
         g_assert_cmphex(qvkfd_rd(&other, mmBIOS_SCRATCH_8), ==,
                         VKFD_BIOS_SCRATCH_8__VALID_MASK | 32);
         q->dev.bus->mmio_alloc_ptr = other.mmio_base;
+        park_one(&other);
         add_fails(qts, "memdev", "{ 'addr': '06.0', 'id': 'worse', "
                   "'vram-size': 67108864, 'memdev': 'm0' }");
         qpci_unplug_acpi_device_test(qts, "bad", 5);
+        qtest_clock_step(qts, 5000000);
     }
     qtest_qmp_assert_success(qts, "{ 'execute': 'object-del', 'arguments': "
                              "{ 'id': 'm0' } }");
