@@ -200,6 +200,34 @@ static void registration(void)
 	free(buf);
 }
 
+/* Another registration of the same memory, finished while ours is in the kernel. */
+static char raced[4096] __attribute__((aligned(4096)));
+
+static void register_meanwhile(int nr, void *arg)
+{
+	(void)arg;
+	if (nr != NR_ALLOC)
+		return;
+	fake.hook = NULL;
+	if (hsaKmtRegisterMemory(raced, sizeof(raced)) != HSAKMT_STATUS_SUCCESS)
+		tap_bail("the inner registration fails");
+}
+
+static void registration_race(void)
+{
+	int bos;
+
+	fake_open();
+	bos = fake.live_bos;
+	fake.hook = register_meanwhile;
+	tap_is(hsaKmtRegisterMemory(raced, sizeof(raced)), HSAKMT_STATUS_SUCCESS, "two at once");
+	tap_is(fake.live_bos, bos + 1, "share a buffer");
+	tap_is(hsaKmtDeregisterMemory(raced), HSAKMT_STATUS_SUCCESS, "one lets go");
+	tap_is(fake.live_bos, bos + 1, "the other still has it");
+	tap_is(hsaKmtDeregisterMemory(raced), HSAKMT_STATUS_SUCCESS, "the other lets go");
+	tap_is(fake.live_bos, bos, "it is freed");
+}
+
 static void info(void)
 {
 	HsaPointerInfo info;
@@ -311,6 +339,7 @@ int main(void)
 	fake_scenario("arguments and failures", arguments);
 	fake_scenario("mapping", mapping);
 	fake_scenario("registration", registration);
+	fake_scenario("registration race", registration_race);
 	fake_scenario("pointer info and export", info);
 	fake_scenario("scratch", scratch);
 	fake_scenario("fork", forking);
