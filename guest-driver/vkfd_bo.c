@@ -62,6 +62,16 @@ static void vkfd_sysmem_uncharge(struct vkfd_bo *bo)
 	bo->charged = 0;
 }
 
+u64 vkfd_bo_gtt_used(void)
+{
+	u64 used;
+
+	spin_lock(&vkfd_sysmem_lock);
+	used = vkfd_sysmem_gtt_used;
+	spin_unlock(&vkfd_sysmem_lock);
+	return used;
+}
+
 static unsigned long vkfd_bo_num_pages(struct vkfd_bo *bo)
 {
 	return vkfd_bo_size(bo) >> PAGE_SHIFT;

@@ -127,4 +127,7 @@ struct vkfd_bo *vkfd_bo_lookup(struct vkfd_pdd *pdd, u32 idr_handle);
 void *vkfd_bo_vmap(struct vkfd_bo *bo);
 void vkfd_bo_vunmap(struct vkfd_bo *bo);
 
+/* System memory in GTT BOs, of all processes and GPUs, in bytes. */
+u64 vkfd_bo_gtt_used(void);
+
 #endif /* VKFD_BO_H */

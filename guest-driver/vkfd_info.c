@@ -17,6 +17,7 @@
 #include <vkfd/gpuvm.h>
 #include <vkfd/regs_gc.h>
 
+#include "vkfd_bo.h"
 #include "vkfd_device.h"
 #include "vkfd_drv.h"
 #include "vkfd_hw.h"
@@ -54,7 +55,7 @@ static u64 vkfd_vram_used(struct vkfd_device *dev)
 	return used;
 }
 
-/* System memory the GPU may be given: what upstream's default allows it. */
+/* System memory GTT BOs may take: the limit vkfd_bo.c enforces, as upstream's default. */
 static u64 vkfd_gtt_size(void)
 {
 	return (u64)totalram_pages() * PAGE_SIZE / 2;
@@ -177,6 +178,7 @@ static int vkfd_info_memory(struct vkfd_device *dev, const struct drm_amdgpu_inf
 		.cpu_accessible_vram.max_allocation = dev->vram.visible * 3 / 4,
 		.gtt.total_heap_size = vkfd_gtt_size(),
 		.gtt.usable_heap_size = vkfd_gtt_size(),
+		.gtt.heap_usage = vkfd_bo_gtt_used(),
 		.gtt.max_allocation = vkfd_gtt_size() * 3 / 4,
 	};
 
@@ -253,8 +255,7 @@ int vkfd_info_ioctl(struct drm_device *drm, void *data, struct drm_file *filp)
 	case AMDGPU_INFO_VIS_VRAM_USAGE:
 		return vkfd_answer_u64(info, min(vkfd_vram_used(dev), dev->vram.visible));
 	case AMDGPU_INFO_GTT_USAGE:
-		/* no GTT is in use by the kernel; what processes have is KFD's count */
-		return vkfd_answer_u64(info, 0);
+		return vkfd_answer_u64(info, vkfd_bo_gtt_used());
 	case AMDGPU_INFO_FW_VERSION:
 		return vkfd_info_firmware(info);
 	case AMDGPU_INFO_TIMESTAMP:
