@@ -10,7 +10,8 @@
 
 #include "mq.h"
 
-#define RING_BYTES	4096u
+/* The smallest ring KFD takes: a dozen batches in flight, then it wraps. */
+#define RING_BYTES	1024u
 #define BATCH_DW	(2 * PM4_WRITE64_DW + PM4_RELEASE_MEM_DW)
 #define FENCE_STRIDE	64u	/* a cache line each */
 

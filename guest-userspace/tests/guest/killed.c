@@ -207,7 +207,7 @@ int main(void)
 	series("parked, all queues", (struct job){ .how = PARKED, .queues = QUEUES }, 5);
 	series("busy, all queues", (struct job){ .how = BUSY, .queues = QUEUES }, 5);
 	series("parked", (struct job){ .how = PARKED, .queues = 2 }, rounds);
-	series("busy", (struct job){ .how = BUSY, .queues = 2 }, rounds);
+	series("busy", (struct job){ .how = BUSY, .queues = 2 }, rounds / 5);
 	together(tap_full() ? 10 : 3);
 	end = now_ns() + LONG_MS * 1000000ull;
 	while (available(fd, gpu_id) != before && now_ns() < end)

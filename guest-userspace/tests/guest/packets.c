@@ -118,6 +118,7 @@ static void test_ib(struct queue *q, enum mem_kind kind)
 
 	if (!ib)
 		tap_bail("no memory for an IB");
+	word[4] = 0;
 	for (i = 0; i < 100; i++)
 		p = pm4_write64(p, gpu_va(&word[8 + i]), 1000 + i);
 	queue_commit(q, pm4_ib(reserve(q, PM4_IB_DW), gpu_va(ib), (uint32_t)(p - ib)));
@@ -141,6 +142,7 @@ static void test_ib_patch(struct queue *q)
 
 	if (!ib)
 		tap_bail("no memory for an IB");
+	word[4] = 0;
 	nop = ib + PM4_RELEASE_MEM_DW;
 	p = pm4_release_mem(ib, gpu_va(nop + 1), RELEASE_MEM_DATA_32, 0xdeadbeef,
 			    RELEASE_MEM_INT_WRITE_CONFIRM, 0);

@@ -27,7 +27,7 @@ struct queue {
 	uint64_t wptr;
 };
 
-/* @ring_bytes: power of two, at least a page. The thunk's status. */
+/* @ring_bytes: power of two, at least 1024. The thunk's status. */
 HSAKMT_STATUS queue_create(struct queue *q, const struct gpu *g, size_t ring_bytes);
 HSAKMT_STATUS queue_destroy(struct queue *q);
 
