@@ -216,14 +216,12 @@ void vkfd_bo_free(struct drm_gem_object *obj)
 static int vkfd_bo_init_gem(struct vkfd_bo *bo, u64 size)
 {
 	struct drm_device *drm = &bo->dev->drm;
-	int err = 0;
 
 	if (bo->kind == VKFD_BO_GTT)
-		err = drm_gem_object_init(drm, &bo->base, size);
-	else
-		drm_gem_private_object_init(drm, &bo->base, size);
+		return drm_gem_object_init(drm, &bo->base, size);
 
-	return err ?: drm_gem_create_mmap_offset(&bo->base);
+	drm_gem_private_object_init(drm, &bo->base, size);
+	return 0;
 }
 
 static int vkfd_bo_init_memory(struct vkfd_bo *bo)
@@ -277,6 +275,9 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 	err = vkfd_bo_init_gem(bo, size);
 	if (!err)
 		err = vkfd_bo_init_memory(bo);
+	/* Last: it may fail for sizes of which there is no memory anyway. */
+	if (!err)
+		err = drm_gem_create_mmap_offset(&bo->base);
 	if (err) {
 		drm_gem_object_put(&bo->base);
 		return ERR_PTR(err);
