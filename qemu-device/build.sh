@@ -62,7 +62,8 @@ mkdir -p "$tree" "$build" "$OUT"
 # Objects are dated against sources, and another checkout's sources may be
 # older than its predecessor's objects: when the owner changes, drop ours.
 if [[ $(cat "$tree/owner" 2>/dev/null || :) != "$VKFD_TOP" ]]; then
-	find "$build" -path '*vkfd*' -name '*.o' -delete
+	# Relative, because the path of the cache says vkfd too.
+	(cd "$build" && find . -path '*vkfd*' -name '*.o' -delete)
 	printf '%s\n' "$VKFD_TOP" >"$tree/owner"
 fi
 
