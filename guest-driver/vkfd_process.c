@@ -234,11 +234,17 @@ static struct vkfd_process *vkfd_process_create(struct mm_struct *mm)
 		goto err_free;
 
 	hash_add(vkfd_process_table, &p->hash, (unsigned long)mm);
+	/*
+	 * Registration fails when a signal is pending, and then calls free_notifier,
+	 * which puts: that must not be the last reference to half a process.
+	 */
+	kref_get(&p->ref);
 	mn = mmu_notifier_get(&vkfd_process_mn_ops, mm);
 	if (IS_ERR(mn)) {
 		err = PTR_ERR(mn);
 		goto err_hash;
 	}
+	vkfd_process_put(p);
 
 	vkfd_events_init(p);
 	vkfd_queues_init(p);
@@ -260,7 +266,6 @@ struct vkfd_process *vkfd_process_open(void)
 	struct mm_struct *mm = current->mm;
 	struct vkfd_process *p;
 
-	/* A vfork child, say, has the mm of its parent: it is another process. */
 	if (!mm || READ_ONCE(current->group_leader->mm) != mm)
 		return ERR_PTR(-EINVAL);
 
@@ -275,6 +280,9 @@ struct vkfd_process *vkfd_process_open(void)
 	p = vkfd_process_find_by_mm(mm);
 	if (!p)
 		p = vkfd_process_create(mm);
+	else if (p->lead_thread != current->group_leader)
+		/* A vfork child, say, has the mm of its parent, but is another process. */
+		p = ERR_PTR(-EINVAL);
 	/* A process in the table has the notifier's reference. */
 	if (!IS_ERR(p))
 		kref_get(&p->ref);

@@ -97,8 +97,8 @@ void vkfd_process_exit(void);
 
 /*
  * The process of current's mm with a reference, created if there is none.
- * ERR_PTR(-EINVAL): no mm or an mm shared without CLONE_THREAD; -ENOMEM; -EBUSY: no
- * PASID left. Sleeps, takes mmap_lock.
+ * ERR_PTR(-EINVAL): no mm, or one that another thread group opened the device for;
+ * -ENOMEM; -EBUSY: no PASID left; -EINTR: a signal is pending. Sleeps, takes mmap_lock.
  */
 struct vkfd_process *vkfd_process_open(void);
 
