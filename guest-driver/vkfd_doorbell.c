@@ -110,7 +110,9 @@ static vm_fault_t doorbell_fault(struct vm_fault *vmf)
 	slice = READ_ONCE(pdd->slice);
 	if (slice < 0 || !drm_dev_enter(&dev->drm, &idx))
 		return ret;
-	addr = dev->doorbell_base + slice_offset(slice) + (vmf->address - vma->vm_start);
+	/* By offset, not by distance from vm_start: munmap and mremap cut mappings up. */
+	addr = dev->doorbell_base + slice_offset(slice) +
+	       (vmf->pgoff << PAGE_SHIFT) % VKFD_DOORBELL_SLICE_SIZE;
 	ret = vmf_insert_pfn(vma, vmf->address, PHYS_PFN(addr));
 	drm_dev_exit(idx);
 	return ret;
@@ -136,5 +138,7 @@ int vkfd_doorbell_mmap(struct vkfd_pdd *pdd, struct vm_area_struct *vma)
 	vma->vm_page_prot = pgprot_noncached(vma->vm_page_prot);
 	vma->vm_private_data = pdd;
 	vma->vm_ops = &doorbell_vm_ops;
+	/* Whatever byte of the slice the offset names, the mapping begins with the first. */
+	vma->vm_pgoff = PFN_DOWN(vkfd_doorbell_mmap_offset(pdd, 0));
 	return 0;
 }
