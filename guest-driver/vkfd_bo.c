@@ -124,25 +124,68 @@ static int vkfd_bo_init_vram(struct vkfd_bo *bo)
 	return vkfd_bo_zero_vram(bo);
 }
 
+static void vkfd_bo_dma_unmap_pages(struct vkfd_bo *bo)
+{
+	while (bo->dma_count)
+		dma_unmap_page(bo->dev->drm.dev, bo->dma[--bo->dma_count], PAGE_SIZE,
+			       DMA_BIDIRECTIONAL);
+}
+
 /* Bus addresses of @bo->pages. */
 static int vkfd_bo_dma_map(struct vkfd_bo *bo)
 {
 	unsigned long npages = vkfd_bo_num_pages(bo);
-	struct device *ddev = bo->dev->drm.dev;
+	struct vkfd_device *dev = bo->dev;
+	struct device *ddev = dev->drm.dev;
 	dma_addr_t addr;
+	int err = 0, idx;
 
 	bo->dma = kvmalloc_array(npages, sizeof(*bo->dma), GFP_KERNEL);
 	if (!bo->dma)
 		return -ENOMEM;
 
+	/* Only while the driver is bound: it is unmapped by then, see below. */
+	if (!drm_dev_enter(&dev->drm, &idx))
+		return -ENODEV;
 	while (bo->dma_count < npages) {
 		addr = dma_map_page(ddev, bo->pages[bo->dma_count], 0, PAGE_SIZE,
 				    DMA_BIDIRECTIONAL);
-		if (dma_mapping_error(ddev, addr))
-			return -ENOMEM;
+		if (dma_mapping_error(ddev, addr)) {
+			vkfd_bo_dma_unmap_pages(bo);
+			err = -ENOMEM;
+			goto out;
+		}
 		bo->dma[bo->dma_count++] = addr;
 	}
-	return 0;
+	mutex_lock(&dev->dma_lock);
+	list_add(&bo->dma_link, &dev->dma_bos);
+	mutex_unlock(&dev->dma_lock);
+out:
+	drm_dev_exit(idx);
+	return err;
+}
+
+static void vkfd_bo_dma_unmap(struct vkfd_bo *bo)
+{
+	mutex_lock(&bo->dev->dma_lock);
+	if (!list_empty(&bo->dma_link)) {
+		list_del_init(&bo->dma_link);
+		vkfd_bo_dma_unmap_pages(bo);
+	}
+	mutex_unlock(&bo->dev->dma_lock);
+}
+
+void vkfd_bo_dma_revoke(struct vkfd_device *dev)
+{
+	struct vkfd_bo *bo, *next;
+
+	/* Nothing is added any more: drm_dev_enter() fails. */
+	mutex_lock(&dev->dma_lock);
+	list_for_each_entry_safe(bo, next, &dev->dma_bos, dma_link) {
+		list_del_init(&bo->dma_link);
+		vkfd_bo_dma_unmap_pages(bo);
+	}
+	mutex_unlock(&dev->dma_lock);
 }
 
 static int vkfd_bo_init_gtt(struct vkfd_bo *bo)
@@ -182,9 +225,7 @@ static void vkfd_bo_release_memory(struct vkfd_bo *bo)
 {
 	unsigned long npages = vkfd_bo_num_pages(bo);
 
-	while (bo->dma_count)
-		dma_unmap_page(bo->dev->drm.dev, bo->dma[--bo->dma_count], PAGE_SIZE,
-			       DMA_BIDIRECTIONAL);
+	vkfd_bo_dma_unmap(bo);
 	kvfree(bo->dma);
 
 	if (bo->pages && bo->kind == VKFD_BO_GTT) {
@@ -265,6 +306,7 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 	bo->user_addr = params->user_addr;
 	bo->phys = params->phys;
 	INIT_LIST_HEAD(&bo->blocks);
+	INIT_LIST_HEAD(&bo->dma_link);
 	mutex_init(&bo->vmap_lock);
 
 	if (bo->kind == VKFD_BO_GTT || bo->kind == VKFD_BO_USERPTR) {

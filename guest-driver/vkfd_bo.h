@@ -34,7 +34,9 @@ enum vkfd_bo_kind {
  * @block, @num_blocks: the same as an array in the order of the BO
  * @pages: system pages, for GTT (shmem) and userptr (pinned)
  * @dma: bus address of each page of @pages
- * @dma_count: how many of them are mapped
+ * @dma_count: how many of them are mapped; dev->dma_lock once the BO is in @dma_link
+ * @dma_link: in dev->dma_bos from the last page mapped until they are unmapped: by
+ *            release, or before that when the GPU goes; dev->dma_lock
  * @user_addr: first byte of a userptr range
  * @read_only: a userptr whose memory the process cannot write either
  * @phys: bus address of a doorbell slice or of the MMIO remap page
@@ -58,6 +60,7 @@ struct vkfd_bo {
 	struct page **pages;
 	dma_addr_t *dma;
 	unsigned long dma_count;
+	struct list_head dma_link;
 	u64 user_addr;
 	bool read_only;
 	phys_addr_t phys;
@@ -106,6 +109,13 @@ struct vkfd_bo_params {
 struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_params *params);
 /* drm_gem_object_funcs.free */
 void vkfd_bo_free(struct drm_gem_object *obj);
+
+/*
+ * After drm_dev_unplug(), with the hardware stopped: unmaps all BOs of @dev for DMA,
+ * since that is not allowed any more when the driver is unbound. The BOs live on.
+ * Takes dev->dma_lock.
+ */
+void vkfd_bo_dma_revoke(struct vkfd_device *dev);
 
 /*
  * Entry of page @index of @bo in page tables of @dev, complete with flags. The BO

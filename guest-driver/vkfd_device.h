@@ -4,24 +4,40 @@
  *
  * Lock order of the whole driver, outermost first:
  *
- *   vkfd_process_table_lock        mm -> process, creation only
+ *   vkfd_process_table_lock        mm -> process; mmap_lock is taken inside it, when
+ *                                  the MMU notifier is registered
+ *   vkfd_topology_lock             node directories; none of the others with it
  *   process->lock                  pdds, BO handles, queues of a process
  *     dev->queue_lock              VMIDs, HQD slots, doorbell slices of a GPU
- *     vm->lock                     page tables and mappings of one GPUVM
- *       dev->vram.lock             VRAM allocator
- *       dev->tlb_lock              invalidate engine 17 (spinlock)
- *     dev->srbm_lock               GRBM_GFX_CNTL select + banked access (spinlock)
- *   process->events.mutex          create, destroy, wait set-up; never together with
- *                                  a lock above but process->lock (outer)
- *     RCU read side
+ *       vm->lock                   page tables and mappings of one GPUVM; also right
+ *                                  under process->lock
+ *         dev->tlb_lock            invalidate engine 17 (spinlock)
+ *       dev->srbm_lock             GRBM_GFX_CNTL select + banked access (spinlock);
+ *                                  also right under process->lock
+ *     process->events.mutex        create, destroy, wait set-up; no other mutex of
+ *                                  this list is taken under it; also without
+ *                                  process->lock
  *       event->lock                one event's state and waiters (spinlock, irqsave)
+ *         wait->wq.lock            queue a WAIT_EVENTS call sleeps on (wake_up()); the
+ *                                  scheduler's locks inside it
+ *     queues.fault_lock            noted faults (spinlock, irqsave); nothing inside it
  *
- * The hard interrupt handler takes ih->lock, then RCU and event->lock, nothing else.
+ * Below any of the mutexes, and without: bo->vmap_lock, dev->dma_lock, dev->vram.lock
+ * (mutexes, none of the others inside) and the slots lock of vkfd_device.c, the list
+ * lock of vkfd_event.c, dev->clock_lock, the limit's lock of vkfd_bo.c (spinlocks).
+ *
+ * mmap_lock: mmap and fault handlers and VMA close run under it. They take
+ * events.mutex, and, when the last reference to a BO goes, dma_lock and vram.lock. So
+ * under those nothing may touch user memory; under process->lock nothing does either.
+ *
+ * The hard interrupt handler and its thread take ih->lock, then RCU with event->lock
+ * or queues.fault_lock, nothing else.
  */
 #ifndef VKFD_DEVICE_H
 #define VKFD_DEVICE_H
 
 #include <linux/io.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/spinlock.h>
@@ -85,6 +101,8 @@ struct vkfd_vram {
  * @srbm_lock: GRBM_GFX_CNTL select and the banked accesses that follow it
  * @tlb_lock: invalidate engine 17
  * @clock_lock: capture of the GPU clock and the two reads that follow it
+ * @dma_lock: @dma_bos
+ * @dma_bos: BOs whose pages are mapped for DMA by this GPU, struct vkfd_bo.dma_link
  * @queue_lock: @vmid_pasid, @hqd_used, @slice_used
  * @vmid_pasid: PASID that holds KFD VMID 8 + i, 0 if free
  * @hqd_used: one bit per KFD HQD slot (pipe * 6 + queue - 2)
@@ -116,6 +134,9 @@ struct vkfd_device {
 	spinlock_t srbm_lock;
 	spinlock_t tlb_lock;
 	spinlock_t clock_lock;
+
+	struct mutex dma_lock;
+	struct list_head dma_bos;
 
 	struct mutex queue_lock;
 	u32 vmid_pasid[VKFD_KFD_VMIDS];

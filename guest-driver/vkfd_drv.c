@@ -21,6 +21,7 @@
 #include <vkfd/doorbell.h>
 #include <vkfd/pci.h>
 
+#include "vkfd_bo.h"
 #include "vkfd_chardev.h"
 #include "vkfd_device.h"
 #include "vkfd_drv.h"
@@ -129,6 +130,21 @@ static void vkfd_stop(struct vkfd_device *dev)
 	pci_clear_master(dev->pdev);
 }
 
+/*
+ * Takes a published GPU away from whoever uses it: no new users, and those who wait for
+ * something of it are told.
+ */
+static void vkfd_gone(struct vkfd_device *dev)
+{
+	vkfd_device_hide(dev);
+	vkfd_stop(dev);
+	/* drm_dev_unplug() zapped what is mapped through the render node; this is the rest */
+	vkfd_chardev_revoke(dev->gpu_id);
+	vkfd_events_device_gone(dev);
+	vkfd_bo_dma_revoke(dev);
+	vkfd_vram_fini(dev);
+}
+
 static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 {
 	struct vkfd_device *dev;
@@ -141,6 +157,8 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	spin_lock_init(&dev->srbm_lock);
 	spin_lock_init(&dev->tlb_lock);
 	spin_lock_init(&dev->clock_lock);
+	mutex_init(&dev->dma_lock);
+	INIT_LIST_HEAD(&dev->dma_bos);
 	mutex_init(&dev->queue_lock);
 	pci_set_drvdata(pdev, dev);
 
@@ -171,11 +189,14 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	if (ret)
 		goto err_hw;
 
-	/* from here on user space can open nodes; look-ups by gpu_id find the GPU */
-	vkfd_device_publish(dev);
+	/*
+	 * User space can open the nodes, then look-ups by gpu_id find the GPU, then
+	 * the topology tells of it. What a look-up may find ends by drm_dev_unplug().
+	 */
 	ret = drm_dev_register(&dev->drm, 0);
 	if (ret)
-		goto err_hide;
+		goto err_ih;
+	vkfd_device_publish(dev);
 	ret = vkfd_topology_add_device(dev);
 	if (ret)
 		goto err_unplug;
@@ -185,12 +206,9 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	return 0;
 
 err_unplug:
-	vkfd_device_hide(dev);
-	vkfd_stop(dev);
-	vkfd_vram_fini(dev);
+	vkfd_gone(dev);
 	return ret;
-err_hide:
-	vkfd_device_hide(dev);
+err_ih:
 	vkfd_ih_fini(dev);
 err_hw:
 	vkfd_hw_fini(dev);
@@ -204,14 +222,8 @@ static void vkfd_pci_remove(struct pci_dev *pdev)
 {
 	struct vkfd_device *dev = pci_get_drvdata(pdev);
 
-	/* no new users; those who wait for something of this GPU are told */
 	vkfd_topology_remove_device(dev);
-	vkfd_device_hide(dev);
-	vkfd_stop(dev);
-	/* drm_dev_unplug() zapped what is mapped through the render node; this is the rest */
-	vkfd_chardev_revoke(dev->gpu_id);
-	vkfd_events_device_gone(dev);
-	vkfd_vram_fini(dev);
+	vkfd_gone(dev);
 }
 
 static void vkfd_pci_shutdown(struct pci_dev *pdev)
