@@ -220,8 +220,11 @@ void vkfd_events_fini(struct vkfd_process *p)
 
 	mutex_lock(&evs->mutex);
 	evs->closed = true;
-	xa_for_each(&evs->xa, id, ev)
+	xa_for_each(&evs->xa, id, ev) {
 		destroy_event(evs, ev);
+		/* There are 4095 with a slot, but two thousand million ids for others. */
+		cond_resched();
+	}
 	vkfd_signal_page_detach(evs);
 	mutex_unlock(&evs->mutex);
 

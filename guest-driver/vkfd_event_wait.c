@@ -76,9 +76,13 @@ static void dequeue(struct vkfd_events *evs, struct vkfd_event_waiter *w, bool g
 		return;
 	spin_lock_irq(&ev->lock);
 	list_del(&w->node);
-	if (give_back) {
-		list_for_each_entry(other, &ev->waiters, node)
-			has_idle |= !other->state.activated;
+	/* The search costs one look per waiter with interrupts off: only if it matters. */
+	if (give_back && w->state.consumed) {
+		list_for_each_entry(other, &ev->waiters, node) {
+			has_idle = !other->state.activated;
+			if (has_idle)
+				break;
+		}
 		if (vkfd_waiter_give_back(&ev->state, &w->state, has_idle))
 			vkfd_event_activate_idle(ev);
 	}

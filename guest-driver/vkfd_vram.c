@@ -136,8 +136,9 @@ int vkfd_vram_alloc_blocks(struct vkfd_device *dev, u64 size, bool contiguous,
 	}
 
 	while (done < size) {
-		struct vkfd_vram_block *block = kzalloc(sizeof(*block), GFP_KERNEL);
+		struct vkfd_vram_block *block;
 
+		block = kzalloc(sizeof(*block), GFP_KERNEL);
 		if (!block) {
 			err = -ENOMEM;
 			break;
@@ -158,6 +159,8 @@ int vkfd_vram_alloc_blocks(struct vkfd_device *dev, u64 size, bool contiguous,
 		list_add_tail(&block->link, blocks);
 		vram->used += want;
 		done += want;
+		/* Badly fragmented VRAM is handed out page by page. */
+		cond_resched();
 	}
 out:
 	mutex_unlock(&vram->lock);
@@ -178,6 +181,7 @@ void vkfd_vram_free_blocks(struct vkfd_device *dev, struct list_head *blocks)
 		list_del(&block->link);
 		vkfd_vram_remove_node(vram, &block->node);
 		kfree(block);
+		cond_resched();
 	}
 	mutex_unlock(&vram->lock);
 }
