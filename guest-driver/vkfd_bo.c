@@ -115,7 +115,7 @@ static int vkfd_bo_init_vram(struct vkfd_bo *bo)
 
 	list_for_each_entry(block, &bo->blocks, link)
 		n++;
-	bo->block = kvmalloc_array(n, sizeof(*bo->block), GFP_KERNEL);
+	bo->block = kvmalloc_array(n, sizeof(*bo->block), GFP_KERNEL_ACCOUNT);
 	if (!bo->block)
 		return -ENOMEM;
 	list_for_each_entry(block, &bo->blocks, link)
@@ -140,7 +140,7 @@ static int vkfd_bo_dma_map(struct vkfd_bo *bo)
 	dma_addr_t addr;
 	int err = 0, idx;
 
-	bo->dma = kvmalloc_array(npages, sizeof(*bo->dma), GFP_KERNEL);
+	bo->dma = kvmalloc_array(npages, sizeof(*bo->dma), GFP_KERNEL_ACCOUNT);
 	if (!bo->dma)
 		return -ENOMEM;
 
@@ -207,7 +207,7 @@ static int vkfd_bo_init_userptr(struct vkfd_bo *bo)
 	struct page **pages;
 	int err;
 
-	pages = kvmalloc_array(npages, sizeof(*pages), GFP_KERNEL);
+	pages = kvmalloc_array(npages, sizeof(*pages), GFP_KERNEL_ACCOUNT);
 	if (!pages)
 		return -ENOMEM;
 	err = vkfd_userptr_pin(bo->user_addr, npages, pages, &bo->read_only);
@@ -295,7 +295,7 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 	if (!size || !IS_ALIGNED(params->user_addr, PAGE_SIZE))
 		return ERR_PTR(-EINVAL);
 
-	bo = kzalloc(sizeof(*bo), GFP_KERNEL);
+	bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
 	if (!bo)
 		return ERR_PTR(-ENOMEM);
 	bo->base.funcs = &vkfd_gem_funcs;

@@ -184,7 +184,7 @@ static long vkfd_chardev_ioctl(struct file *filep, unsigned int cmd, unsigned lo
 	const struct vkfd_ioctl *ioctl = vkfd_ioctl_find(cmd);
 	unsigned int usize = _IOC_SIZE(cmd), size;
 	struct vkfd_process *p = filep->private_data;
-	char on_stack[128], *data = on_stack;
+	char on_stack[128] __aligned(8), *data = on_stack;
 	long ret;
 
 	if (!ioctl)
@@ -272,8 +272,8 @@ static int vkfd_mmio_mmap(struct vkfd_device *dev, struct vm_area_struct *vma)
 }
 
 /*
- * mmap_lock is held, which is taken inside process->lock elsewhere: everything below
- * does without that lock.
+ * mmap_lock is held, and process->lock may be held for seconds by who waits for a queue
+ * to stop: everything below does without that lock.
  */
 static int vkfd_chardev_mmap(struct file *filep, struct vm_area_struct *vma)
 {

@@ -2,8 +2,8 @@
 /*
  * Memory ioctls: VMs, BOs by handle, mapping.
  *
- * User memory is read and written, and user pages are pinned, with no lock held:
- * mmap_lock is outside process->lock.
+ * User memory is read and written, and user pages are pinned, with no lock held: see
+ * vkfd_device.h on mmap_lock.
  */
 #include <linux/bitops.h>
 #include <linux/dma-buf.h>
@@ -159,7 +159,8 @@ static int vkfd_alloc_publish(struct vkfd_pdd *pdd, struct vkfd_bo *bo, u32 *han
 	err = drm_vma_node_allow(&bo->base.vma_node, drm_file);
 	if (err)
 		return err;
-	err = xa_alloc(&pdd->bos, handle, bo, XA_LIMIT(1, INT_MAX), GFP_KERNEL);
+	err = xa_alloc(&pdd->bos, handle, bo, XA_LIMIT(1, INT_MAX),
+		       GFP_KERNEL_ACCOUNT);
 	if (err) {
 		drm_vma_node_revoke(&bo->base.vma_node, drm_file);
 		return -ENOMEM;

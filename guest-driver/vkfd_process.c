@@ -216,7 +216,7 @@ static struct vkfd_process *vkfd_process_create(struct mm_struct *mm)
 
 	lockdep_assert_held(&vkfd_process_table_lock);
 
-	p = kzalloc(sizeof(*p), GFP_KERNEL);
+	p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
 	if (!p)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&p->ref);	/* the notifier's */
@@ -327,7 +327,7 @@ struct vkfd_pdd *vkfd_process_get_pdd(struct vkfd_process *p, u32 gpu_id)
 	if (!dev)
 		return ERR_PTR(-EINVAL);
 	/* The reference is the pdd's; it keeps the index from being given to another GPU. */
-	pdd = kzalloc(sizeof(*pdd), GFP_KERNEL);
+	pdd = kzalloc(sizeof(*pdd), GFP_KERNEL_ACCOUNT);
 	if (!pdd) {
 		drm_dev_put(&dev->drm);
 		return ERR_PTR(-ENOMEM);

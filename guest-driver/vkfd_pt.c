@@ -42,13 +42,13 @@ static void vkfd_pt_free(struct vkfd_device *dev, struct vkfd_pt *pt)
 /* A table of zeroes. */
 static struct vkfd_pt *vkfd_pt_alloc(struct vkfd_device *dev, unsigned int level)
 {
-	struct vkfd_pt *pt = kzalloc(sizeof(*pt), GFP_KERNEL);
+	struct vkfd_pt *pt = kzalloc(sizeof(*pt), GFP_KERNEL_ACCOUNT);
 
 	if (!pt)
 		return NULL;
 	INIT_LIST_HEAD(&pt->link);
 	if (level != VKFD_PT_LEAF) {
-		pt->child = kcalloc(VKFD_PT_ENTRIES, sizeof(*pt->child), GFP_KERNEL);
+		pt->child = kcalloc(VKFD_PT_ENTRIES, sizeof(*pt->child), GFP_KERNEL_ACCOUNT);
 		if (!pt->child)
 			goto err_free;
 	}

@@ -18,7 +18,7 @@ struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev)
 	struct vkfd_vm *vm;
 	int idx;
 
-	vm = kzalloc(sizeof(*vm), GFP_KERNEL);
+	vm = kzalloc(sizeof(*vm), GFP_KERNEL_ACCOUNT);
 	if (!vm)
 		return ERR_PTR(-ENOMEM);
 	vm->dev = dev;
@@ -139,7 +139,7 @@ int vkfd_vm_map_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
 		return -ENODEV;
 
 	mutex_lock(&vm->lock);
-	err = mtree_insert_range(&vm->mappings, pn, pn + npages - 1, bo, GFP_KERNEL);
+	err = mtree_insert_range(&vm->mappings, pn, pn + npages - 1, bo, GFP_KERNEL_ACCOUNT);
 	if (err) {
 		err = err == -EEXIST ? -EINVAL : err;
 		goto out;

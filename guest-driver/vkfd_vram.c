@@ -138,7 +138,7 @@ int vkfd_vram_alloc_blocks(struct vkfd_device *dev, u64 size, bool contiguous,
 	while (done < size) {
 		struct vkfd_vram_block *block;
 
-		block = kzalloc(sizeof(*block), GFP_KERNEL);
+		block = kzalloc(sizeof(*block), GFP_KERNEL_ACCOUNT);
 		if (!block) {
 			err = -ENOMEM;
 			break;
