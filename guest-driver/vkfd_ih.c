@@ -23,7 +23,8 @@
 #include "vkfd_event.h"
 #include "vkfd_ih.h"
 
-#define VKFD_IH_PTR_MASK	(VKFD_IH_RING_SIZE - 1)
+/* Pointers name whole entries: other bits, or what a dead part reads as, must not count. */
+#define VKFD_IH_PTR_MASK	(VKFD_IH_RING_SIZE - VKFD_IH_ENTRY_SIZE)
 /* The write-back word has a cache line of its own behind the ring. */
 #define VKFD_IH_ALLOC_SIZE	(VKFD_IH_RING_SIZE + 64)
 #define VKFD_IH_MC_SPACE_BUS	1
@@ -61,7 +62,7 @@ static u32 vkfd_ih_wptr(struct vkfd_device *dev)
 	 * one is whole. What was lost may have been any event's, so the thread
 	 * looks at the slots of all that are waited for.
 	 */
-	wptr &= VKFD_IH_PTR_MASK & ~IH_RB_WPTR__RB_OVERFLOW_MASK;
+	wptr &= VKFD_IH_PTR_MASK;
 	ih->rptr = (wptr + VKFD_IH_ENTRY_SIZE) & VKFD_IH_PTR_MASK;
 	ih->rescan = true;
 	atomic64_inc(&ih->overflows);
