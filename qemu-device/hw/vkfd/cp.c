@@ -18,7 +18,7 @@ bool vkfd_cp_runnable(VKFDEngine *e, unsigned hqd)
 {
     VKFDHqd *q = &e->hqd[hqd];
 
-    if (!vkfd_hqd_active(q) || q->stop || vkfd_grbm_halted(e, hqd) ||
+    if (!(e->active_mask >> hqd & 1) || q->stop || vkfd_grbm_halted(e, hqd) ||
         q->parked == VKFD_PARKED_SHORT) {
         return false;
     }
@@ -142,7 +142,7 @@ static const VKFDPm4Op *check(VKFDEngine *e, const VKFDPm4Ctx *c,
     if (vkfd_hqd_in_ib(c->q) || body >= vkfd_hqd_ring_dw(c->q)) {
         vkfd_pm4_bad(e, c->hqd, header, VKFD_EC_PACKET_RESERVED);
     } else {
-        c->q->parked = VKFD_PARKED_SHORT;
+        vkfd_hqd_set_parked(e, c->hqd, VKFD_PARKED_SHORT);
         c->q->poll_now = 0;
     }
     return NULL;
@@ -207,7 +207,7 @@ static unsigned step(VKFDEngine *e, unsigned hqd)
     if (res == VKFD_PM4_PARK || res == VKFD_PM4_STOP) {
         return 0;
     }
-    q->parked = VKFD_PARKED_NO;
+    vkfd_hqd_set_parked(e, hqd, VKFD_PARKED_NO);
     q->poll_now = 0;
     e->counters[VKFD_CNT_PACKET]++;
     /* A packet may have dequeued and restarted its own queue: leave that alone. */

@@ -35,15 +35,15 @@ static bool ih_doorbell(VKFDEngine *e, uint32_t dw, uint64_t val)
 
 static bool cp_doorbell(VKFDEngine *e, uint32_t dw, uint64_t val)
 {
+    uint64_t mask = e->active_mask;
     bool hit = false;
-    unsigned i;
 
-    for (i = 0; i < VKFD_NUM_HQD; i++) {
+    while (mask) {
+        unsigned i = vkfd_mask_next(&mask);
         VKFDHqd *q = &e->hqd[i];
         uint32_t ctl = HQD(q, CP_HQD_PQ_DOORBELL_CONTROL);
 
-        if (vkfd_hqd_active(q) &&
-            (ctl & CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_EN_MASK) &&
+        if ((ctl & CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_EN_MASK) &&
             VKFD_GET(ctl, CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_OFFSET) == dw) {
             HQD(q, CP_HQD_PQ_DOORBELL_CONTROL) =
                 ctl | CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_HIT_MASK;

@@ -20,6 +20,8 @@
 #define VKFD_HUB_GFX            0
 #define VKFD_HUB_MM             1
 
+_Static_assert(VKFD_NUM_HQD == 64, "slots are bits of a uint64_t");
+
 /* VKFDHqd.parked */
 #define VKFD_PARKED_NO          0
 #define VKFD_PARKED_WAIT        1       /* in an unsatisfied WAIT_REG_MEM */
@@ -123,6 +125,34 @@ static inline uint32_t vkfd_hqd_vmid(VKFDHqd *q)
 static inline bool vkfd_hqd_in_ib(VKFDHqd *q)
 {
     return HQD(q, CP_HQD_IB_CONTROL) & CP_HQD_IB_CONTROL__PROCESSING_IB_MASK;
+}
+
+/*
+ * ACTIVE and parked change only here, so that the masks of the engine, which
+ * spare a doorbell or a store the look at 64 slots, say the same.
+ */
+static inline void vkfd_hqd_set_active(VKFDEngine *e, unsigned hqd, bool active)
+{
+    HQD(&e->hqd[hqd], CP_HQD_ACTIVE) = active ? CP_HQD_ACTIVE__ACTIVE_MASK : 0;
+    e->active_mask = (e->active_mask & ~(1ull << hqd)) |
+                     (uint64_t)active << hqd;
+}
+
+static inline void vkfd_hqd_set_parked(VKFDEngine *e, unsigned hqd,
+                                       uint8_t parked)
+{
+    e->hqd[hqd].parked = parked;
+    e->waiting_mask = (e->waiting_mask & ~(1ull << hqd)) |
+                      (uint64_t)(parked == VKFD_PARKED_WAIT) << hqd;
+}
+
+/* Lowest slot of a mask, which it leaves; the mask is not 0. */
+static inline unsigned vkfd_mask_next(uint64_t *mask)
+{
+    unsigned hqd = __builtin_ctzll(*mask);
+
+    *mask &= *mask - 1;
+    return hqd;
 }
 
 uint8_t vkfd_hqd_ring_id(unsigned hqd);

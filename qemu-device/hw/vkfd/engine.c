@@ -96,6 +96,8 @@ void vkfd_engine_reset(VKFDEngine *e, bool cold)
     memset(e->vmid_regs, 0, sizeof(e->vmid_regs));
     memset(e->hqd, 0, sizeof(e->hqd));
     memset(e->tlb, 0, sizeof(e->tlb));
+    e->active_mask = 0;
+    e->waiting_mask = 0;
     memset(e->smn, 0, sizeof(e->smn));
     e->smn_count = 0;
     e->ih_last_ts = 0;
@@ -201,8 +203,12 @@ bool vkfd_engine_post_load(VKFDEngine *e)
      * not known, and a deadline of the sender's clock is not trusted.
      */
     for (i = 0; i < VKFD_NUM_HQD; i++) {
-        if (e->hqd[i].parked == VKFD_PARKED_WAIT) {
-            e->hqd[i].poll_now = 1;
+        VKFDHqd *q = &e->hqd[i];
+
+        vkfd_hqd_set_active(e, i, vkfd_hqd_active(q));
+        vkfd_hqd_set_parked(e, i, q->parked);
+        if (q->parked == VKFD_PARKED_WAIT) {
+            q->poll_now = 1;
         }
     }
     vkfd_kick(e);

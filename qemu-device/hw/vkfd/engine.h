@@ -212,6 +212,9 @@ typedef struct VKFDEngine {
     uint64_t bar0, bar0_size, bar2;     /* by vkfd_engine_set_bars() */
     bool bars_valid;
     bool run_pending;                   /* ops.schedule called, run not yet done */
+    uint64_t active_mask;               /* bit n: slot n has ACTIVE set */
+    uint64_t waiting_mask;              /* bit n: slot n is parked in a wait */
+    uint32_t extra_units;               /* the packet at hand costs these more */
     VKFDTlbEntry tlb[VKFD_NUM_HUB][VKFD_NUM_VMID][VKFD_TLB_SETS];
     uint32_t pkt[VKFD_PM4_MAX_DW];      /* local copy of the packet at hand */
 } VKFDEngine;

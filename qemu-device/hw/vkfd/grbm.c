@@ -86,10 +86,10 @@ static void soft_reset(VKFDEngine *e, uint32_t val)
     for (i = 0; i < VKFD_NUM_HQD; i++) {
         VKFDHqd *q = &e->hqd[i];
 
-        HQD(q, CP_HQD_ACTIVE) = 0;
+        vkfd_hqd_set_active(e, i, false);
         HQD(q, CP_HQD_DEQUEUE_REQUEST) = 0;
         q->stop = VKFD_STOP_NONE;
-        q->parked = VKFD_PARKED_NO;
+        vkfd_hqd_set_parked(e, i, VKFD_PARKED_NO);
         q->poll_now = 0;
         q->epoch++;
     }

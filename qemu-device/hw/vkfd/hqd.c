@@ -80,7 +80,7 @@ void vkfd_hqd_stop(VKFDEngine *e, unsigned hqd, VKFDStop why)
     VKFDHqd *q = &e->hqd[hqd];
 
     q->stop = why;
-    q->parked = VKFD_PARKED_NO;
+    vkfd_hqd_set_parked(e, hqd, VKFD_PARKED_NO);
     q->poll_now = 0;
     vkfd_trace(e, VKFD_TRACE_HQD_STOP, hqd, why, q->rptr, 0, 0, 0);
 }
@@ -111,11 +111,11 @@ static void activate(VKFDEngine *e, unsigned hqd)
     VKFDHqd *q = &e->hqd[hqd];
     uint64_t mask, wptr = vkfd_hqd_wptr(q);
 
-    HQD(q, CP_HQD_ACTIVE) = CP_HQD_ACTIVE__ACTIVE_MASK;
+    vkfd_hqd_set_active(e, hqd, true);
     HQD(q, CP_HQD_DEQUEUE_REQUEST) = 0;
     q->epoch++;
     q->stop = VKFD_STOP_NONE;
-    q->parked = VKFD_PARKED_NO;
+    vkfd_hqd_set_parked(e, hqd, VKFD_PARKED_NO);
     q->poll_now = 0;
 
     if (VKFD_GET(HQD(q, CP_HQD_PQ_CONTROL), CP_HQD_PQ_CONTROL__QUEUE_SIZE) >
@@ -187,13 +187,13 @@ void vkfd_hqd_dequeue(VKFDEngine *e, unsigned hqd, uint32_t request)
     vkfd_trace(e, VKFD_TRACE_HQD_DEQUEUE, hqd, request,
                HQD(q, CP_HQD_PQ_RPTR), HQD(q, CP_HQD_IB_RPTR),
                q->parked == VKFD_PARKED_WAIT, 0);
-    q->parked = VKFD_PARKED_NO;
+    vkfd_hqd_set_parked(e, hqd, VKFD_PARKED_NO);
     q->poll_now = 0;
     q->stop = VKFD_STOP_NONE;
     if (request == VKFD_DEQUEUE_DRAIN || request == VKFD_DEQUEUE_SAVE_WAVES) {
         save_mqd(e, q);
     }
-    HQD(q, CP_HQD_ACTIVE) = 0;
+    vkfd_hqd_set_active(e, hqd, false);
     vkfd_wait_rearm(e);
 }
 
@@ -208,7 +208,7 @@ void vkfd_hqd_set_wptr(VKFDEngine *e, unsigned hqd, uint64_t wptr)
     }
     vkfd_trace(e, VKFD_TRACE_HQD_WPTR, hqd, wptr, q->rptr, 0, 0, 0);
     if (q->parked == VKFD_PARKED_SHORT) {
-        q->parked = VKFD_PARKED_NO;
+        vkfd_hqd_set_parked(e, hqd, VKFD_PARKED_NO);
     }
     if (vkfd_cp_runnable(e, hqd)) {
         vkfd_kick(e);

@@ -45,7 +45,7 @@ static void park(VKFDEngine *e, const VKFDPm4Ctx *c, bool mem, uint64_t pa,
     } else {
         q->wait_interval = VKFD_WAIT_POLL_MAX_NS;
     }
-    q->parked = VKFD_PARKED_WAIT;
+    vkfd_hqd_set_parked(e, c->hqd, VKFD_PARKED_WAIT);
     q->poll_now = 0;
     q->wait_mem = mem;
     q->wait_pa = pa;
@@ -139,14 +139,14 @@ static void wake(VKFDEngine *e, unsigned hqd, unsigned why)
 
 void vkfd_wait_mem_written(VKFDEngine *e, uint64_t pa, uint64_t len)
 {
-    unsigned i;
+    uint64_t mask = e->waiting_mask;
 
-    for (i = 0; i < VKFD_NUM_HQD; i++) {
+    while (mask) {
+        unsigned i = vkfd_mask_next(&mask);
         VKFDHqd *q = &e->hqd[i];
 
         /* The dword polled is aligned, so it overlaps if it starts in range. */
-        if (q->parked == VKFD_PARKED_WAIT && q->wait_mem &&
-            q->wait_pa >= (pa & ~3ull) && q->wait_pa < pa + len) {
+        if (q->wait_mem && q->wait_pa >= (pa & ~3ull) && q->wait_pa < pa + len) {
             wake(e, i, 0);
         }
     }
@@ -154,10 +154,12 @@ void vkfd_wait_mem_written(VKFDEngine *e, uint64_t pa, uint64_t len)
 
 void vkfd_wait_reg_written(VKFDEngine *e)
 {
-    unsigned i;
+    uint64_t mask = e->waiting_mask;
 
-    for (i = 0; i < VKFD_NUM_HQD; i++) {
-        if (e->hqd[i].parked == VKFD_PARKED_WAIT && !e->hqd[i].wait_mem) {
+    while (mask) {
+        unsigned i = vkfd_mask_next(&mask);
+
+        if (!e->hqd[i].wait_mem) {
             wake(e, i, 1);
         }
     }
@@ -165,14 +167,13 @@ void vkfd_wait_reg_written(VKFDEngine *e)
 
 void vkfd_wait_rearm(VKFDEngine *e)
 {
+    uint64_t mask = e->waiting_mask;
     int64_t next = -1;
-    unsigned i;
 
-    for (i = 0; i < VKFD_NUM_HQD; i++) {
-        VKFDHqd *q = &e->hqd[i];
+    while (mask) {
+        VKFDHqd *q = &e->hqd[vkfd_mask_next(&mask)];
 
-        if (q->parked == VKFD_PARKED_WAIT && !q->poll_now &&
-            (next < 0 || q->wait_deadline < next)) {
+        if (!q->poll_now && (next < 0 || q->wait_deadline < next)) {
             next = q->wait_deadline;
         }
     }
@@ -182,11 +183,12 @@ void vkfd_wait_rearm(VKFDEngine *e)
 void vkfd_wait_timer(VKFDEngine *e)
 {
     int64_t now = e->ops.now_ns(e->opaque);
-    unsigned i;
+    uint64_t mask = e->waiting_mask;
 
-    for (i = 0; i < VKFD_NUM_HQD; i++) {
-        if (e->hqd[i].parked == VKFD_PARKED_WAIT &&
-            e->hqd[i].wait_deadline <= now) {
+    while (mask) {
+        unsigned i = vkfd_mask_next(&mask);
+
+        if (e->hqd[i].wait_deadline <= now) {
             wake(e, i, 2);
         }
     }
