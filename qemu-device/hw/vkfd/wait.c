@@ -35,11 +35,14 @@ static void park(VKFDEngine *e, const VKFDPm4Ctx *c, bool mem, uint64_t pa,
                  uint64_t addr)
 {
     VKFDHqd *q = c->q;
+    int64_t now = e->ops.now_ns(e->opaque);
     bool again = q->parked == VKFD_PARKED_WAIT;
 
     if (!again) {
         q->wait_interval = VKFD_WAIT_POLL_MIN_NS;
         e->counters[VKFD_CNT_PARKED]++;
+    } else if (now < q->wait_deadline) {
+        /* The device woke it: that says nothing about how soon the CPU will. */
     } else if (q->wait_interval < VKFD_WAIT_POLL_MAX_NS / 2) {
         q->wait_interval *= 2;
     } else {
@@ -49,7 +52,11 @@ static void park(VKFDEngine *e, const VKFDPm4Ctx *c, bool mem, uint64_t pa,
     q->poll_now = 0;
     q->wait_mem = mem;
     q->wait_pa = pa;
-    q->wait_deadline = e->ops.now_ns(e->opaque) + q->wait_interval;
+    q->wait_deadline = now + q->wait_interval;
+    if (q->wait_interval == VKFD_WAIT_POLL_MAX_NS) {
+        /* At whole multiples, so that all long waits wake the host together. */
+        q->wait_deadline -= q->wait_deadline % VKFD_WAIT_POLL_MAX_NS;
+    }
     if (!again) {
         vkfd_trace(e, VKFD_TRACE_WAIT_PARK, c->hqd, mem, addr,
                    q->wait_deadline, 0, 0);

@@ -94,6 +94,53 @@ static void test_cpu_write(void)
     bus_free(b);
 }
 
+/*
+ * Waits that only the CPU can end cost one wake-up of the host a millisecond in
+ * all, not one each; and a poll the device asked for is no reason to poll less.
+ */
+static void test_back_off(void)
+{
+    Bus *b = start();
+    unsigned i, fired = 0;
+
+    for (i = 0; i < 8; i++) {
+        if (i > 1) {
+            queue_load(b, i);
+        }
+        emit_wait(b, i, FLAG_VA + 8 * i, WAIT_REG_MEM_EQ, 1, ~0u);
+        emit_write(b, i, OUT_VA + 8 * i, 1);
+        go(b, i);
+        bus_advance(b, 137000);         /* each at a time of its own */
+    }
+    bus_advance(b, 10000000);
+    for (i = 0; i < 1000 && b->now < 31000000; i++) {
+        b->now = b->timer[VKFD_TIMER_WAIT];
+        b->timer[VKFD_TIMER_WAIT] = -1;
+        vkfd_engine_timer(b->e, VKFD_TIMER_WAIT);
+        bus_run(b);
+        fired++;
+    }
+    CHECK(fired >= 15 && fired <= 25);  /* about 19 ms are left */
+    for (i = 0; i < 8; i++) {
+        CHECK_EQ(b->e->hqd[i].wait_interval, VKFD_WAIT_POLL_MAX_NS);
+        set_vram32(b, FLAG + 8 * i, 1);
+    }
+    bus_advance(b, VKFD_WAIT_POLL_MAX_NS);
+    for (i = 0; i < 8; i++) {
+        CHECK_EQ(vram32(b, OUT + 8 * i), 1);
+    }
+
+    emit_wait(b, 0, FLAG_VA, WAIT_REG_MEM_EQ, 9, ~0u);
+    go(b, 0);
+    for (i = 0; i < 20; i++) {
+        emit_write(b, 1, FLAG_VA, i % 9);
+        go(b, 1);
+    }
+    CHECK_EQ(b->e->hqd[0].parked, 1);
+    CHECK_EQ(b->timer[VKFD_TIMER_WAIT], b->now + VKFD_WAIT_POLL_MIN_NS);
+    bus_free(b);
+}
+
 /* A write of the device wakes at once, by physical address. */
 static void test_device_write(void)
 {
@@ -272,6 +319,7 @@ int main(void)
 {
     test_functions();
     test_cpu_write();
+    test_back_off();
     test_device_write();
     test_register();
     test_dequeue_resume();
