@@ -198,8 +198,9 @@ static unsigned step(VKFDEngine *e, unsigned hqd)
         if (c.body_dw && !fetch(e, &c, 1, e->pkt, c.body_dw)) {
             return 0;
         }
+        e->extra_units = c.body_dw / VKFD_CP_DW_PER_UNIT;
         res = op->handler(e, &c, e->pkt);
-    } else if (VKFD_GET(header, PM4_HEADER__OPCODE) != IT_NOP) {
+    } else if (op != vkfd_pm4_op(IT_NOP)) {
         e->counters[VKFD_CNT_PACKET_SKIPPED]++;
         vkfd_trace(e, VKFD_TRACE_PM4_SKIP, hqd, header, 0, 0, 0, 0);
     }
@@ -214,7 +215,7 @@ static unsigned step(VKFDEngine *e, unsigned hqd)
     if (res == VKFD_PM4_DONE && q->epoch == epoch) {
         advance(q, c.body_dw + 1);
     }
-    return 1 + (op->handler ? c.body_dw / VKFD_CP_DW_PER_UNIT : 0);
+    return 1 + (op->handler ? e->extra_units : 0);
 }
 
 /* Publish how far the ring was read, if it moved. */

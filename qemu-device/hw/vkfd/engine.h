@@ -48,6 +48,9 @@
 /* Dwords of a packet body that cost one further unit of that budget. */
 #define VKFD_CP_DW_PER_UNIT     256
 
+/* Registers one packet may write; each costs one further unit. */
+#define VKFD_PM4_MAX_REG_WRITES 256
+
 /* Back-off of a parked WAIT_REG_MEM that only the CPU can satisfy, in ns. */
 #define VKFD_WAIT_POLL_MIN_NS   10000
 #define VKFD_WAIT_POLL_MAX_NS   1000000

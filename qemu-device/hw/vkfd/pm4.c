@@ -101,13 +101,21 @@ void vkfd_pm4_reg_write(VKFDEngine *e, const VKFDPm4Ctx *c, uint32_t dw,
     }
 }
 
-/* Write n registers from first on; stride 0 writes all to the first. */
-static VKFDPm4Result write_regs(VKFDEngine *e, const VKFDPm4Ctx *c,
+/*
+ * Write n registers from first on; stride 0 writes all to the first. A register
+ * may have an effect that takes its time (a poll of 32 queues, a flush), so they
+ * are limited and each is paid for.
+ */
+static VKFDPm4Result write_regs(VKFDEngine *e, const VKFDPm4Ctx *c, uint8_t op,
                                 uint32_t first, uint32_t stride,
                                 const uint32_t *val, uint32_t n)
 {
     uint32_t i;
 
+    if (n > VKFD_PM4_MAX_REG_WRITES) {
+        return reserved(e, c, op);
+    }
+    e->extra_units += n;
     for (i = 0; i < n; i++) {
         uint32_t dw = first + i * stride;
 
@@ -130,8 +138,8 @@ static VKFDPm4Result write_data(VKFDEngine *e, const VKFDPm4Ctx *c,
 
     switch (VKFD_GET(body[0], WRITE_DATA__DST_SEL)) {
     case WRITE_DATA_DST_REG:
-        return write_regs(e, c, body[1] & WRITE_DATA__REG_MASK, incr,
-                          body + 3, n);
+        return write_regs(e, c, IT_WRITE_DATA, body[1] & WRITE_DATA__REG_MASK,
+                          incr, body + 3, n);
     case WRITE_DATA_DST_MEM_SYNC:
     case WRITE_DATA_DST_L2:
     case WRITE_DATA_DST_MEM:
@@ -224,9 +232,9 @@ static VKFDPm4Result indirect_buffer(VKFDEngine *e, const VKFDPm4Ctx *c,
 }
 
 static VKFDPm4Result set_reg(VKFDEngine *e, const VKFDPm4Ctx *c,
-                             const uint32_t *body, uint32_t start)
+                             const uint32_t *body, uint8_t op, uint32_t start)
 {
-    return write_regs(e, c, start + (body[0] & SET_REG__OFFSET_MASK), 1,
+    return write_regs(e, c, op, start + (body[0] & SET_REG__OFFSET_MASK), 1,
                       body + 1, c->body_dw - 1);
 }
 
@@ -254,13 +262,13 @@ static VKFDPm4Result set_sh_reg(VKFDEngine *e, const VKFDPm4Ctx *c,
 static VKFDPm4Result set_uconfig_reg(VKFDEngine *e, const VKFDPm4Ctx *c,
                                      const uint32_t *body)
 {
-    return set_reg(e, c, body, PACKET3_SET_UCONFIG_REG_START);
+    return set_reg(e, c, body, IT_SET_UCONFIG_REG, PACKET3_SET_UCONFIG_REG_START);
 }
 
 static VKFDPm4Result set_config_reg(VKFDEngine *e, const VKFDPm4Ctx *c,
                                     const uint32_t *body)
 {
-    return set_reg(e, c, body, PACKET3_SET_CONFIG_REG_START);
+    return set_reg(e, c, body, IT_SET_CONFIG_REG, PACKET3_SET_CONFIG_REG_START);
 }
 
 /* No caches and no waves are modelled: everything before is already visible. */

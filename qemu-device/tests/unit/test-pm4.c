@@ -65,6 +65,7 @@ static void test_basic(void)
     CHECK_EQ(vram32(b, OUT + 0x40), 3);
     CHECK_EQ(vram32(b, OUT + 0x44), 0);
     CHECK_EQ(counter(b, VKFD_CNT_PACKET), 8);
+    CHECK_EQ(counter(b, VKFD_CNT_PACKET_SKIPPED), 0);
     CHECK_EQ(counter(b, VKFD_CNT_PACKET_BAD), 0);
     CHECK_EQ(vram32(b, RPTR_ADDR(0)), queue_wptr(0));
     CHECK_EQ(hqd_rd(b, 0, mmCP_HQD_PQ_DOORBELL_CONTROL) >> 31, 1);
@@ -205,6 +206,36 @@ static void test_skip(void)
     CHECK_EQ(vram32(b, OUT), 3);
     CHECK_EQ(counter(b, VKFD_CNT_PACKET_SKIPPED), 2);
     CHECK_EQ(counter(b, VKFD_CNT_PACKET_BAD), 0);
+    bus_free(b);
+}
+
+/* Each register a packet writes is paid for, and one packet writes a few only. */
+static void test_register_cost(void)
+{
+    Bus *b = start(0);
+    uint32_t p[4 + VKFD_PM4_MAX_REG_WRITES + 1];
+    unsigned n, i;
+
+    for (n = VKFD_PM4_MAX_REG_WRITES; n <= VKFD_PM4_MAX_REG_WRITES + 1; n++) {
+        p[0] = PACKET3_COMPUTE(IT_WRITE_DATA, 3 + n);
+        p[1] = WRITE_DATA__ADDR_INCR_DISABLE;
+        p[2] = mmSCRATCH_REG0;
+        p[3] = 0;
+        for (i = 0; i < n; i++) {
+            p[4 + i] = n + i;
+        }
+        queue_emit(b, 0, p, 4 + n);
+        emit_write(b, 0, OUT_VA, n);
+    }
+    queue_kick(b, 0);
+    b->scheduled = false;
+    vkfd_engine_run(b->e);              /* the registers have used the visit up */
+    CHECK_EQ(rd(b, mmSCRATCH_REG0), 2 * VKFD_PM4_MAX_REG_WRITES - 1);
+    CHECK_EQ(counter(b, VKFD_CNT_PACKET), 1);
+    bus_run(b);
+    CHECK_EQ(vram32(b, OUT), VKFD_PM4_MAX_REG_WRITES);
+    CHECK_EQ(rd(b, mmSCRATCH_REG0), 2 * VKFD_PM4_MAX_REG_WRITES - 1);
+    check_bad(b, 0, VKFD_PM4_MAX_REG_WRITES + 4 + 5, 19);
     bus_free(b);
 }
 
@@ -486,6 +517,7 @@ int main(void)
     test_bad();
     test_bad_others_go_on();
     test_skip();
+    test_register_cost();
     test_truncated();
     test_wrap();
     test_wptr_nonsense();
