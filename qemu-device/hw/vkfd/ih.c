@@ -10,8 +10,9 @@
  * are overwritten. The entry that makes wptr reach rptr latches RB_OVERFLOW in
  * WPTR and in the write-back word. The driver restarts at wptr + 32, the oldest
  * entry that is certainly intact, and clears the latch by a 0 -> 1 edge of
- * WPTR_OVERFLOW_CLEAR. While that bit stays 1 nothing is latched. Without
- * WPTR_OVERFLOW_ENABLE a full ring drops the new entry.
+ * WPTR_OVERFLOW_CLEAR, which moves RPTR there too. While that bit stays 1
+ * nothing is latched. Without WPTR_OVERFLOW_ENABLE a full ring drops the new
+ * entry.
  */
 #include "engine-priv.h"
 
@@ -215,9 +216,18 @@ static void write_cntl(VKFDEngine *e, uint32_t val)
     uint32_t rise = val & ~old;
 
     e->regs[mmIH_RB_CNTL] = val;
-    if (rise & IH_RB_CNTL__WPTR_OVERFLOW_CLEAR_MASK) {
-        /* The write-back word keeps its flag until the next entry. */
+    if ((rise & IH_RB_CNTL__WPTR_OVERFLOW_CLEAR_MASK) &&
+        (e->regs[mmIH_RB_WPTR] & IH_RB_WPTR__RB_OVERFLOW_MASK)) {
+        /*
+         * The write-back word keeps its flag until the next entry. The driver
+         * reads on at wptr + 32 and tells so only later: until then the ring
+         * is full, not empty, and what comes overflows it again.
+         */
         e->regs[mmIH_RB_WPTR] &= ~IH_RB_WPTR__RB_OVERFLOW_MASK;
+        if (ring_size(e)) {
+            e->regs[mmIH_RB_RPTR] = (e->regs[mmIH_RB_WPTR] + VKFD_IH_ENTRY_SIZE) &
+                                    (ring_size(e) - 1);
+        }
     }
     /* What came while interrupts were off is not forgotten. */
     if (rise & (IH_RB_CNTL__ENABLE_INTR_MASK | IH_RB_CNTL__RB_ENABLE_MASK |
@@ -249,9 +259,8 @@ void vkfd_ih_write(VKFDEngine *e, uint32_t dw, uint32_t val)
         vkfd_ih_set_rptr(e, val, false);
         break;
     case mmIH_RB_WPTR:
-        /* Drivers zero it while the ring is off; the flag has its own clear. */
-        e->regs[dw] = (e->regs[dw] & IH_RB_WPTR__RB_OVERFLOW_MASK) |
-                      (val & IH_RB_WPTR__OFFSET_MASK);
+        /* A new position, so what happened at the old one does not matter. */
+        e->regs[dw] = val & IH_RB_WPTR__OFFSET_MASK;
         break;
     case mmIH_RB_BASE:
         e->regs[dw] = val;

@@ -108,6 +108,44 @@ static void test_overflow_twice(void)
     bus_free(b);
 }
 
+/*
+ * Between the clear and the driver's next read pointer the ring is as full as
+ * before: what comes then is announced as an overflow too, not lost in silence.
+ */
+static void test_overflow_before_rptr(void)
+{
+    Bus *b = start(OVF_EN);
+    uint32_t cntl = rd(b, mmIH_RB_CNTL), wptr, i;
+
+    for (i = 0; i < ENTRIES + 2; i++) {
+        push(b, i);
+    }
+    wptr = rd(b, mmIH_RB_WPTR) & ~1u;
+    wr(b, mmIH_RB_CNTL, cntl | IH_RB_CNTL__WPTR_OVERFLOW_CLEAR_MASK);
+    wr(b, mmIH_RB_CNTL, cntl);
+    CHECK_EQ(rd(b, mmIH_RB_WPTR), wptr);
+    CHECK_EQ(rd(b, mmIH_RB_RPTR), (wptr + 32) % (ENTRIES * 32));
+    push(b, 50);
+    CHECK_EQ(rd(b, mmIH_RB_WPTR) & 1, 1);
+    CHECK_EQ(counter(b, VKFD_CNT_IH_OVERFLOW), 2);
+    CHECK_EQ(counter(b, VKFD_CNT_IH_LOST), 4);
+
+    /* A driver that starts anew: the pulse after its zeros changes nothing. */
+    wr(b, mmIH_RB_CNTL, 0);
+    wr(b, mmIH_RB_RPTR, 0);
+    wr(b, mmIH_RB_WPTR, 0);
+    b->irqs = 0;
+    wr(b, mmIH_RB_CNTL, cntl | IH_RB_CNTL__WPTR_OVERFLOW_CLEAR_MASK);
+    wr(b, mmIH_RB_CNTL, cntl);
+    CHECK_EQ(rd(b, mmIH_RB_WPTR), 0);
+    CHECK_EQ(rd(b, mmIH_RB_RPTR), 0);
+    CHECK_EQ(b->irqs, 0);
+    push(b, 60);
+    CHECK_EQ(counter(b, VKFD_CNT_IH_OVERFLOW), 2);
+    CHECK_EQ(ih_dw(b, 0, 4), 60);
+    bus_free(b);
+}
+
 /* Bug 11: the clear bit left at 1 hides every later overflow. */
 static void test_clear_held(void)
 {
@@ -259,6 +297,7 @@ int main(void)
 {
     test_wrap();
     test_overflow_twice();
+    test_overflow_before_rptr();
     test_clear_held();
     test_no_overflow_enable();
     test_rearm();
