@@ -240,6 +240,8 @@ void vkfd_ih_push(VKFDEngine *e, const VKFDIv *iv);
 uint32_t vkfd_ih_read(VKFDEngine *e, uint32_t dw);
 void vkfd_ih_write(VKFDEngine *e, uint32_t dw, uint32_t val);
 void vkfd_ih_set_rptr(VKFDEngine *e, uint32_t rptr, bool doorbell);
+/* What was sent may have been lost: send again if there is something to read. */
+void vkfd_ih_resend(VKFDEngine *e);
 
 /* ---- gpuvm.c ---- */
 

@@ -141,6 +141,11 @@ void vkfd_engine_timer(VKFDEngine *e, unsigned which)
     }
 }
 
+void vkfd_engine_irq_path_up(VKFDEngine *e)
+{
+    vkfd_ih_resend(e);
+}
+
 /* State of one loaded queue: in range, and the flags agree with each other. */
 static bool hqd_ok(const VKFDHqd *q)
 {

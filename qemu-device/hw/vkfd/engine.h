@@ -265,6 +265,12 @@ void vkfd_engine_run(VKFDEngine *e);
 void vkfd_engine_timer(VKFDEngine *e, unsigned which);
 
 /*
+ * Messages can reach the guest again (MSI-X enabled, bus mastering on). One that
+ * was sent meanwhile went nowhere, so it is sent again if the ring has entries.
+ */
+void vkfd_engine_irq_path_up(VKFDEngine *e);
+
+/*
  * After the guest state was loaded: check it as hostile data and rebuild what is
  * derived (this schedules a run and arms the timer where needed; no DMA).
  * Returns false, with the engine reset cold, if the state is inconsistent.

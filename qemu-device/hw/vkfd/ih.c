@@ -210,6 +210,12 @@ void vkfd_ih_set_rptr(VKFDEngine *e, uint32_t rptr, bool doorbell)
     }
 }
 
+void vkfd_ih_resend(VKFDEngine *e)
+{
+    e->ih_armed = 1;
+    signal_irq(e);
+}
+
 static void write_cntl(VKFDEngine *e, uint32_t val)
 {
     uint32_t old = e->regs[mmIH_RB_CNTL];

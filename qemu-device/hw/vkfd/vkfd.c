@@ -207,11 +207,24 @@ static const MemoryRegionOps vkfd_bar_doorbell_ops = {
     .impl = VKFD_ANY_ACCESS,
 };
 
+/* A message sent now reaches the guest, or is kept as pending by MSI-X. */
+static bool vkfd_irq_path(PCIDevice *pdev)
+{
+    return msix_enabled(pdev) && (pci_get_word(pdev->config + PCI_COMMAND) &
+                                  PCI_COMMAND_MASTER);
+}
+
 static void vkfd_write_config(PCIDevice *pdev, uint32_t addr, uint32_t val,
                               int len)
 {
+    VKFDState *s = VKFD(pdev);
+    bool had_path = vkfd_irq_path(pdev);
+
     pci_default_write_config(pdev, addr, val, len);
     pcie_cap_flr_write_config(pdev, addr, val, len);
+    if (!had_path && vkfd_irq_path(pdev)) {
+        vkfd_engine_irq_path_up(&s->engine);
+    }
 }
 
 /* Reset */

@@ -5,6 +5,7 @@
 #include "qemu/module.h"
 #include "libqtest.h"
 #include "libqos/vkfd.h"
+#include "hw/pci/pci_regs.h"
 
 #define ENTRY   VKFD_IH_ENTRY_SIZE
 #define EIGHT   6       /* log2 of the dwords of a ring of eight entries */
@@ -191,6 +192,68 @@ static void test_rearm(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(qvkfd_counter(q, VKFD_CNT_IRQ), ==, irqs + 3);
 }
 
+static void msix_enable(QVkfd *q, bool on)
+{
+    uint8_t cap = qpci_find_capability(&q->dev, PCI_CAP_ID_MSIX, 0);
+    uint16_t flags = qpci_config_readw(&q->dev, cap + PCI_MSIX_FLAGS);
+
+    flags = on ? flags | PCI_MSIX_FLAGS_ENABLE : flags & ~PCI_MSIX_FLAGS_ENABLE;
+    qpci_config_writew(&q->dev, cap + PCI_MSIX_FLAGS, flags);
+}
+
+/*
+ * With RPTR_REARM a message sent into the void would be the last one: the driver
+ * never hears of it, so it never writes the rptr that would release the next.
+ */
+static void test_msix_off(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QVkfd *q = obj;
+    Setup s;
+
+    setup(q, &s, EIGHT, IH_RB_CNTL__RPTR_REARM_MASK);
+    msix_enable(q, false);
+    events(q, &s, 2);
+    g_assert_cmphex(msi_word(q), ==, 0);
+    msix_enable(q, true);
+    qvkfd_wait_msi(q);
+    g_assert_cmphex(written_back(q), ==, 2 * ENTRY);
+    qvkfd_ih_set_rptr(q, 2 * ENTRY);
+    g_assert_cmphex(msi_word(q), ==, 0);
+    events(q, &s, 1);
+    qvkfd_wait_msi(q);
+}
+
+/* Bus mastering off: DMA fails and is counted, and all goes on afterwards. */
+static void test_bus_master_off(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QVkfd *q = obj;
+    uint64_t refused;
+    uint16_t cmd;
+    Setup s;
+
+    setup(q, &s, EIGHT, IH_RB_CNTL__RPTR_REARM_MASK);
+    events(q, &s, 1);           /* its message is outstanding from here on */
+    qvkfd_wait_msi(q);
+    cmd = qpci_config_readw(&q->dev, PCI_COMMAND);
+    refused = qvkfd_counter(q, VKFD_CNT_DMA_REFUSED);
+    qpci_config_writew(&q->dev, PCI_COMMAND, cmd & ~PCI_COMMAND_MASTER);
+    qvkfd_emit_release(&s.u, s.va, 2, RELEASE_MEM_INT_AFTER_WRITE, 2);
+    qvkfd_kick(&s.u);
+    qvkfd_wait_counter(q, VKFD_CNT_VM_FAULT, 1);
+    g_assert_cmpuint(qvkfd_counter(q, VKFD_CNT_DMA_REFUSED), >, refused);
+    g_assert_cmphex(msi_word(q), ==, 0);
+
+    qpci_config_writew(&q->dev, PCI_COMMAND, cmd);
+    qvkfd_wait_msi(q);          /* the first entry is still unread */
+    qvkfd_queue_dequeue(&s.u, VKFD_DEQUEUE_RESET_WAVES);
+    qvkfd_queue_activate(&s.u);
+    qvkfd_wait_mem(q, s.mem, 2);
+    qvkfd_ih_set_rptr(q, ENTRY);
+    qvkfd_wait_msi(q);
+    g_assert_cmphex(written_back(q), ==, 2 * ENTRY);
+    g_assert_cmpuint(context(q, ENTRY), ==, 2);
+}
+
 /* Off: lost and counted. Interrupts off: sent when they are enabled. */
 static void test_disabled(void *obj, void *data, QGuestAllocator *alloc)
 {
@@ -248,6 +311,8 @@ static void register_vkfd_ih_test(void)
     qos_add_test("ih/wrap", "vkfd", test_wrap, NULL);
     qos_add_test("ih/overflow", "vkfd", test_overflow, NULL);
     qos_add_test("ih/rearm", "vkfd", test_rearm, NULL);
+    qos_add_test("ih/msix-off", "vkfd", test_msix_off, NULL);
+    qos_add_test("ih/bus-master-off", "vkfd", test_bus_master_off, NULL);
     qos_add_test("ih/disabled", "vkfd", test_disabled, NULL);
     qos_add_test("ih/gpu-address", "vkfd", test_gpu_address, NULL);
 }

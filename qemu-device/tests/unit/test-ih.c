@@ -200,6 +200,29 @@ static void test_rearm(void)
     bus_free(b);
 }
 
+/* A message that went nowhere (MSI-X or bus mastering off) is sent again. */
+static void test_irq_path(void)
+{
+    Bus *b = start(OVF_EN | REARM);
+
+    vkfd_engine_irq_path_up(b->e);
+    CHECK_EQ(b->irqs, 0);               /* nothing to read */
+    push(b, 1);
+    push(b, 2);
+    CHECK_EQ(b->irqs, 1);
+    vkfd_engine_irq_path_up(b->e);
+    CHECK_EQ(b->irqs, 2);
+    push(b, 3);
+    CHECK_EQ(b->irqs, 2);               /* one outstanding again */
+    rptr_doorbell(b, 96);
+    vkfd_engine_irq_path_up(b->e);
+    CHECK_EQ(b->irqs, 2);
+    wr(b, mmIH_RB_CNTL, 0);
+    vkfd_engine_irq_path_up(b->e);
+    CHECK_EQ(b->irqs, 2);
+    bus_free(b);
+}
+
 static void test_enable(void)
 {
     Bus *b = start(OVF_EN);
@@ -301,6 +324,7 @@ int main(void)
     test_clear_held();
     test_no_overflow_enable();
     test_rearm();
+    test_irq_path();
     test_enable();
     test_bad_setup();
     test_gpu_space();
