@@ -70,7 +70,13 @@ static void vkfd_op_schedule(void *opaque)
     VKFDState *s = opaque;
 
     s->run_wanted = true;
-    qemu_bh_schedule(s->bh);
+    if (s->in_run && ++s->busy_runs >= VKFD_RUNS_BEFORE_YIELD) {
+        s->busy_runs = 0;
+        timer_mod(&s->yield, qemu_clock_get_ns(QEMU_CLOCK_REALTIME) +
+                             VKFD_YIELD_NS);
+    } else {
+        qemu_bh_schedule(s->bh);
+    }
 }
 
 static void vkfd_op_vram_dirty(void *opaque, uint64_t off, uint64_t len)

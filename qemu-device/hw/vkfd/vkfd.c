@@ -82,7 +82,19 @@ static void vkfd_bh(void *opaque)
     }
     s->run_wanted = false;
     vkfd_sync_bars(s);
+    s->in_run = true;
     vkfd_engine_run(&s->engine);
+    s->in_run = false;
+    if (!s->run_wanted) {
+        s->busy_runs = 0;
+    }
+}
+
+static void vkfd_yield_over(void *opaque)
+{
+    VKFDState *s = opaque;
+
+    qemu_bh_schedule(s->bh);
 }
 
 static void vkfd_vm_change_state(void *opaque, bool running, RunState state)
@@ -256,6 +268,8 @@ static void vkfd_reset_enter(Object *obj, ResetType type)
 
     trace_vkfd_pci_reset(s, cold);
     qemu_bh_cancel(s->bh);
+    timer_del(&s->yield);
+    s->busy_runs = 0;
     s->run_wanted = false;
     vkfd_engine_reset(&s->engine, cold);
     /* Not reset by the PCI core. */
@@ -404,6 +418,7 @@ static void vkfd_realize(PCIDevice *pdev, Error **errp)
     for (i = 0; i < VKFD_NUM_TIMERS; i++) {
         timer_init_ns(&s->timer[i], QEMU_CLOCK_VIRTUAL, vkfd_timer_cb[i], s);
     }
+    timer_init_ns(&s->yield, QEMU_CLOCK_REALTIME, vkfd_yield_over, s);
     s->vm_change = qdev_add_vm_change_state_handler(DEVICE(s),
                                                     vkfd_vm_change_state, s);
     params = (VKFDParams) {
@@ -429,6 +444,7 @@ static void vkfd_exit(PCIDevice *pdev)
     for (i = 0; i < VKFD_NUM_TIMERS; i++) {
         timer_del(&s->timer[i]);
     }
+    timer_del(&s->yield);
     qemu_bh_delete(s->bh);
     if (s->props.memdev) {
         vmstate_unregister_ram(s->vram, DEVICE(s));

@@ -22,6 +22,10 @@ OBJECT_DECLARE_SIMPLE_TYPE(VKFDState, VKFD)
 /* visible-vram not given: all of VRAM. */
 #define VKFD_VISIBLE_ALL        UINT64_MAX
 
+/* Host time only: which packets run, and in which order, is the same without. */
+#define VKFD_RUNS_BEFORE_YIELD  4
+#define VKFD_YIELD_NS           20000
+
 /* What the user chose; checked once, before anything is allocated. */
 typedef struct VKFDProps {
     uint64_t vram_size;         /* bytes */
@@ -47,6 +51,13 @@ struct VKFDState {
 
     QEMUBH *bh;
     QEMUTimer timer[VKFD_NUM_TIMERS];
+    /*
+     * A main loop that always has a bottom half to run hardly lets go of the
+     * BQL, and vCPUs starve. So after some runs in a row it sleeps once.
+     */
+    QEMUTimer yield;
+    bool in_run;                /* in vkfd_engine_run() */
+    unsigned busy_runs;         /* runs in a row that left work */
     VMChangeStateEntry *vm_change;
     /* A run was asked for and has not happened; the VM may be stopped. */
     bool run_wanted;
