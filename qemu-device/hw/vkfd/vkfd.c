@@ -440,6 +440,11 @@ static void vkfd_exit(PCIDevice *pdev)
     VKFDState *s = VKFD(pdev);
     unsigned i;
 
+    /*
+     * Nothing runs from here on. A guest can point an MSI-X message at what
+     * unplugs its sender, so this may be under vkfd_engine_run().
+     */
+    vkfd_engine_reset(&s->engine, true);
     qemu_del_vm_change_state_handler(s->vm_change);
     for (i = 0; i < VKFD_NUM_TIMERS; i++) {
         timer_del(&s->timer[i]);
