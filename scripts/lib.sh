@@ -91,6 +91,11 @@ logged() {
 	trap - INT TERM
 	((rc == 0)) && return 0
 	tail -n 15 "$log" | sed 's/^/vkfd:   | /' >&2
+	if grep -qE 'No space left on device' "$log"; then
+		what+=": no disk space"
+	elif grep -qE 'Failed to fetch|Could not (connect|resolve)|Temporary failure' "$log"; then
+		what+=": the archive cannot be reached (no network?)"
+	fi
 	say "failed (status $rc): $what; see $log"
 	return 2
 }
@@ -99,7 +104,8 @@ logged() {
 publish() {
 	[[ ! -e $2 ]] || rm -rf "$2"
 	mkdir -p "$(dirname "$2")"
-	mv -T "$1" "$2"
+	# What root made (the sysroot) only root can move.
+	if [[ -O $1 ]]; then mv -T "$1" "$2"; else as_root mv -T "$1" "$2"; fi
 }
 
 # write_if_changed FILE: stdin to FILE, whose mtime moves only with its content.
