@@ -70,13 +70,18 @@ static void vkfd_op_schedule(void *opaque)
     VKFDState *s = opaque;
 
     s->run_wanted = true;
-    if (s->in_run && ++s->busy_runs >= VKFD_RUNS_BEFORE_YIELD) {
-        s->busy_runs = 0;
-        timer_mod(&s->yield, qemu_clock_get_ns(QEMU_CLOCK_REALTIME) +
-                             VKFD_YIELD_NS);
-    } else {
-        qemu_bh_schedule(s->bh);
+    if (s->in_run) {
+        int64_t now = qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
+
+        if (!s->busy_since) {
+            s->busy_since = now;
+        } else if (now - s->busy_since >= VKFD_BUSY_NS) {
+            s->busy_since = 0;
+            timer_mod(&s->yield, now + VKFD_YIELD_NS);
+            return;
+        }
     }
+    qemu_bh_schedule(s->bh);
 }
 
 static void vkfd_op_vram_dirty(void *opaque, uint64_t off, uint64_t len)

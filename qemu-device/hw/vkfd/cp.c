@@ -4,8 +4,9 @@
  *
  * One run visits every slot once, starting one further each time; a visit
  * spends at most cp_budget units (a packet, plus one per VKFD_CP_DW_PER_UNIT
- * dwords of body). So an endless chain of IBs, or a ring that is always full,
- * takes its share and no more, and the main loop gets control between runs.
+ * dwords of body), all visits about VKFD_CP_RUN_UNITS. So an endless chain of
+ * IBs, or a ring that is always full, takes its share and no more, and the main
+ * loop gets control between runs, soon enough also when every queue is busy.
  */
 #include "engine-priv.h"
 
@@ -240,7 +241,7 @@ static void report_rptr(VKFDEngine *e, unsigned hqd)
     vkfd_q_write(e, hqd, vkfd_hqd_vmid(q), va, &v, sizeof(v));
 }
 
-static void run_queue(VKFDEngine *e, unsigned hqd)
+static unsigned run_queue(VKFDEngine *e, unsigned hqd)
 {
     unsigned used = 0, n;
 
@@ -250,19 +251,24 @@ static void run_queue(VKFDEngine *e, unsigned hqd)
     } while (n && used < e->cp_budget && vkfd_cp_runnable(e, hqd));
     report_rptr(e, hqd);
     vkfd_trace(e, VKFD_TRACE_CP_RUN, hqd, used, vkfd_cp_runnable(e, hqd), 0, 0, 0);
+    return used;
 }
 
 void vkfd_cp_run_all(VKFDEngine *e)
 {
-    unsigned first = e->next_hqd, i;
+    unsigned first = e->next_hqd, used = 0, i;
     bool more = false;
 
     e->next_hqd = (first + 1) % VKFD_NUM_HQD;
     for (i = 0; i < VKFD_NUM_HQD; i++) {
         unsigned hqd = (first + i) % VKFD_NUM_HQD;
 
+        if (used >= VKFD_CP_RUN_UNITS) {
+            e->next_hqd = hqd;
+            break;
+        }
         if (vkfd_cp_runnable(e, hqd)) {
-            run_queue(e, hqd);
+            used += run_queue(e, hqd);
         }
     }
     for (i = 0; i < VKFD_NUM_HQD && !more; i++) {

@@ -45,6 +45,8 @@
 /* Units of work a queue may use in one vkfd_engine_run(). */
 #define VKFD_CP_BUDGET_DEFAULT  64
 #define VKFD_CP_BUDGET_MAX      4096
+/* A run ends after this many units; the next one goes on with the next queue. */
+#define VKFD_CP_RUN_UNITS       1024
 /* Dwords of a packet body that cost one further unit of that budget. */
 #define VKFD_CP_DW_PER_UNIT     256
 

@@ -86,7 +86,7 @@ static void vkfd_bh(void *opaque)
     vkfd_engine_run(&s->engine);
     s->in_run = false;
     if (!s->run_wanted) {
-        s->busy_runs = 0;
+        s->busy_since = 0;
     }
 }
 
@@ -269,7 +269,7 @@ static void vkfd_reset_enter(Object *obj, ResetType type)
     trace_vkfd_pci_reset(s, cold);
     qemu_bh_cancel(s->bh);
     timer_del(&s->yield);
-    s->busy_runs = 0;
+    s->busy_since = 0;
     s->run_wanted = false;
     vkfd_engine_reset(&s->engine, cold);
     /* Not reset by the PCI core. */

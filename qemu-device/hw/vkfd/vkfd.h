@@ -23,7 +23,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(VKFDState, VKFD)
 #define VKFD_VISIBLE_ALL        UINT64_MAX
 
 /* Host time only: which packets run, and in which order, is the same without. */
-#define VKFD_RUNS_BEFORE_YIELD  4
+#define VKFD_BUSY_NS            100000
 #define VKFD_YIELD_NS           20000
 
 /* What the user chose; checked once, before anything is allocated. */
@@ -53,11 +53,11 @@ struct VKFDState {
     QEMUTimer timer[VKFD_NUM_TIMERS];
     /*
      * A main loop that always has a bottom half to run hardly lets go of the
-     * BQL, and vCPUs starve. So after some runs in a row it sleeps once.
+     * BQL, and vCPUs starve. So it sleeps shortly now and then.
      */
     QEMUTimer yield;
     bool in_run;                /* in vkfd_engine_run() */
-    unsigned busy_runs;         /* runs in a row that left work */
+    int64_t busy_since;         /* runs in a row left work since then, or 0 */
     VMChangeStateEntry *vm_change;
     /* A run was asked for and has not happened; the VM may be stopped. */
     bool run_wanted;

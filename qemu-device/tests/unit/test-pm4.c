@@ -209,6 +209,39 @@ static void test_skip(void)
     bus_free(b);
 }
 
+/* With every queue busy a run is bounded all the same, and no queue is left out. */
+static void test_run_limit(void)
+{
+    Bus *b = start(0);
+    unsigned i, n, done;
+    uint64_t before = 0;
+    uint32_t p[5];
+
+    for (i = 0; i < VKFD_NUM_HQD; i++) {
+        if (i) {
+            queue_load(b, i);
+        }
+        for (n = 0; n < 100; n++) {
+            queue_emit(b, i, p, pkt_write(p, OUT_VA + 4 * i, n + 1));
+        }
+        queue_kick(b, i);
+    }
+    for (n = 0; n < 4; n++) {
+        b->scheduled = false;
+        vkfd_engine_run(b->e);
+        CHECK(b->scheduled);
+        CHECK_EQ(counter(b, VKFD_CNT_PACKET) - before, VKFD_CP_RUN_UNITS);
+        before = counter(b, VKFD_CNT_PACKET);
+    }
+    for (i = 0, done = 0; i < VKFD_NUM_HQD; i++) {
+        done += vram32(b, OUT + 4 * i) >= VKFD_CP_BUDGET_DEFAULT;
+    }
+    CHECK_EQ(done, VKFD_NUM_HQD);
+    bus_run(b);
+    CHECK_EQ(counter(b, VKFD_CNT_PACKET), 100 * VKFD_NUM_HQD);
+    bus_free(b);
+}
+
 /* Each register a packet writes is paid for, and one packet writes a few only. */
 static void test_register_cost(void)
 {
@@ -517,6 +550,7 @@ int main(void)
     test_bad();
     test_bad_others_go_on();
     test_skip();
+    test_run_limit();
     test_register_cost();
     test_truncated();
     test_wrap();
