@@ -30,8 +30,9 @@
  * events.mutex, and, when the last reference to a BO goes, dma_lock and vram.lock. So
  * under those nothing may touch user memory; under process->lock nothing does either.
  *
- * The hard interrupt handler and its thread take ih->lock, then RCU with event->lock
- * or queues.fault_lock, nothing else.
+ * ih->lock (spinlock): taken by the hard interrupt handler, its thread, and below
+ * process->lock by vkfd_ih_sync(); inside it RCU with event->lock or queues.fault_lock,
+ * and the workqueue's locks, nothing else.
  */
 #ifndef VKFD_DEVICE_H
 #define VKFD_DEVICE_H

@@ -266,9 +266,22 @@ static const char *bad_packet_reason(u32 source_id)
 	}
 }
 
-static void handle_bad_packet(struct vkfd_process *p, struct vkfd_queue *q, u32 source_id, u32 ctx0)
+void vkfd_queue_act_on_bad(struct vkfd_queue *q)
 {
+	struct vkfd_process *p = q->pdd->process;
+	u32 source_id, ctx0;
+	bool pending;
+
 	lockdep_assert_held(&p->lock);
+
+	spin_lock_irq(&p->queues.fault_lock);
+	pending = q->bad;
+	q->bad = false;
+	source_id = q->bad_source;
+	ctx0 = q->bad_ctx0;
+	spin_unlock_irq(&p->queues.fault_lock);
+	if (!pending || q->stopped)
+		return;
 
 	dev_err_ratelimited(q->dev->drm.dev,
 			    "process %d (%s), queue %u: %s (code %u); the queue is stopped\n",
@@ -287,7 +300,6 @@ void vkfd_queue_fault_work(struct work_struct *work)
 	struct vkfd_queue *q;
 	unsigned long id;
 	unsigned int i;
-	u32 source, ctx0;
 	bool pending;
 
 	mutex_lock(&p->lock);
@@ -299,16 +311,8 @@ void vkfd_queue_fault_work(struct work_struct *work)
 		if (pending && p->pdds[i])
 			handle_vm_fault(p, p->pdds[i], &info);
 	}
-	xa_for_each(&qs->xa, id, q) {
-		spin_lock_irq(&qs->fault_lock);
-		pending = q->bad;
-		q->bad = false;
-		source = q->bad_source;
-		ctx0 = q->bad_ctx0;
-		spin_unlock_irq(&qs->fault_lock);
-		if (pending && !q->stopped)
-			handle_bad_packet(p, q, source, ctx0);
-	}
+	xa_for_each(&qs->xa, id, q)
+		vkfd_queue_act_on_bad(q);
 	mutex_unlock(&p->lock);
 	vkfd_process_put(p);
 }

@@ -12,6 +12,7 @@
 #include <linux/interrupt.h>
 #include <linux/log2.h>
 #include <linux/pci.h>
+#include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
 #include <vkfd/doorbell.h>
@@ -155,27 +156,44 @@ static irqreturn_t vkfd_ih_hard(int irq, void *data)
 	return more ? IRQ_WAKE_THREAD : IRQ_HANDLED;
 }
 
-static irqreturn_t vkfd_ih_thread(int irq, void *data)
+/* One pass in process context. True if another one is needed. */
+static bool vkfd_ih_pass(struct vkfd_device *dev)
 {
-	struct vkfd_device *dev = data;
 	struct vkfd_ih *ih = &dev->ih;
 	bool more, rescan;
 
-	do {
-		spin_lock_irq(&ih->lock);
-		more = vkfd_ih_drain(dev, VKFD_IH_HARD_BUDGET);
-		if (!more || ih->unpublished >= VKFD_IH_PUBLISH_MAX)
-			vkfd_ih_publish(dev);
-		rescan = ih->rescan;
-		ih->rescan = false;
-		spin_unlock_irq(&ih->lock);
+	spin_lock_irq(&ih->lock);
+	more = vkfd_ih_drain(dev, VKFD_IH_HARD_BUDGET);
+	if (!more || ih->unpublished >= VKFD_IH_PUBLISH_MAX)
+		vkfd_ih_publish(dev);
+	rescan = ih->rescan;
+	ih->rescan = false;
+	spin_unlock_irq(&ih->lock);
 
-		if (rescan)
-			vkfd_events_rescan_all();
-		cond_resched();
-	} while (more || rescan);
+	if (rescan)
+		vkfd_events_rescan_all();
+	cond_resched();
+	return more || rescan;
+}
 
+static irqreturn_t vkfd_ih_thread(int irq, void *data)
+{
+	while (vkfd_ih_pass(data))
+		;
 	return IRQ_HANDLED;
+}
+
+void vkfd_ih_sync(struct vkfd_device *dev)
+{
+	unsigned int left = VKFD_IH_RING_SIZE / VKFD_IH_ENTRY_SIZE / VKFD_IH_HARD_BUDGET;
+	int idx;
+
+	/* Not through the interrupt: it may be on its way yet, or have been lost. */
+	if (!drm_dev_enter(&dev->drm, &idx))
+		return;
+	while (vkfd_ih_pass(dev) && left--)
+		;
+	drm_dev_exit(idx);
 }
 
 static void vkfd_ih_ring_off(struct vkfd_device *dev)

@@ -80,7 +80,14 @@ struct vkfd_ih {
 int vkfd_ih_init(struct vkfd_device *dev);
 void vkfd_ih_fini(struct vkfd_device *dev);
 
-/* Acts on one entry. ih->lock held, hard irq context. vkfd_ih_route.c */
+/*
+ * Acts on every entry that is in the ring at the time of the call, at most a ring full.
+ * Whatever was reported about a queue that has been stopped is noted when this returns.
+ * May sleep; takes ih->lock.
+ */
+void vkfd_ih_sync(struct vkfd_device *dev);
+
+/* Acts on one entry. ih->lock held, interrupts off. vkfd_ih_route.c */
 void vkfd_ih_route(struct vkfd_device *dev, const struct vkfd_ih_entry *e);
 
 #endif /* VKFD_IH_H_DRIVER */

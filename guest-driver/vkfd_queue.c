@@ -303,6 +303,12 @@ int vkfd_queue_destroy(struct vkfd_queue *q)
 	lockdep_assert_held(&pdd->process->lock);
 
 	err = queue_unload(q, false);
+	/*
+	 * Its slot and doorbell are what interrupts name it by, and the next queue gets
+	 * both: what the hardware has to say about this one is heard first.
+	 */
+	vkfd_ih_sync(q->dev);
+	vkfd_queue_act_on_bad(q);
 	xa_erase(&queues_of(pdd)->xa, q->id);
 	pdd->queue_count--;
 	vmid_put_unused(pdd);

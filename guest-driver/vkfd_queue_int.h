@@ -78,6 +78,11 @@ int vkfd_queue_set_cu_mask(struct vkfd_queue *q, u32 mask);
 /* Off the hardware for good. */
 void vkfd_queue_stop(struct vkfd_queue *q);
 
+/*
+ * vkfd_exception.c: if a bad packet of @q was noted, stops it, logs and signals.
+ * process->lock held.
+ */
+void vkfd_queue_act_on_bad(struct vkfd_queue *q);
 /* vkfd_exception.c: process->queues.fault_work */
 void vkfd_queue_fault_work(struct work_struct *work);
 
