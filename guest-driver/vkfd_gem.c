@@ -42,13 +42,16 @@ static vm_fault_t vkfd_gem_fault(struct vm_fault *vmf)
 	unsigned long addr = vmf->address & PAGE_MASK;
 	vm_fault_t ret = VM_FAULT_SIGBUS;
 	unsigned int i;
+	bool live;
 	int idx;
 
 	/*
 	 * drm_dev_unplug() zaps all mappings of the device; the SRCU section keeps a
-	 * fault from putting one back.
+	 * fault from putting one of VRAM back. Pages of system memory are the BO's, not
+	 * the GPU's, and what programs keep there they may need to wind up.
 	 */
-	if (!drm_dev_enter(obj->dev, &idx))
+	live = drm_dev_enter(obj->dev, &idx);
+	if (!live && bo->kind != VKFD_BO_GTT)
 		return VM_FAULT_SIGBUS;
 
 	for (i = 0; i < VKFD_FAULT_PAGES; i++, index++, addr += PAGE_SIZE) {
@@ -67,7 +70,8 @@ static vm_fault_t vkfd_gem_fault(struct vm_fault *vmf)
 		if (r != VM_FAULT_NOPAGE)
 			break;
 	}
-	drm_dev_exit(idx);
+	if (live)
+		drm_dev_exit(idx);
 	return ret;
 }
 
