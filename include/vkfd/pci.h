@@ -37,8 +37,8 @@
 #define VKFD_REMAP_HDP_REG_FLUSH	0x4
 
 /*
- * Control page: read only for now except where noted, 32-bit little endian.
- * It works under any driver; tests map it through sysfs (resource4).
+ * Control page: 32-bit little endian, read only except where noted. It works
+ * under any driver; tests map it through sysfs (resource4).
  */
 #define VKFD_CTRL_MAGIC			0x00	/* reads VKFD_CTRL_MAGIC_VALUE */
 #define VKFD_CTRL_MAGIC_VALUE		0x44464b56	/* "VKFD" */
@@ -53,6 +53,46 @@
 #define VKFD_CTRL_UNMOD_READS		0x20
 #define VKFD_CTRL_UNMOD_WRITES		0x24
 #define VKFD_CTRL_UNMOD_COUNT		0x28	/* distinct registers listed */
+/*
+ * Fault injection (docs/injection.md). To arm: text with its NUL into
+ * INJECT_TEXT, then INJECT_GO; the outcome is in INJECT_STATUS at once. Empty
+ * text disarms.
+ */
+#define VKFD_CTRL_INJECT_GO		0x30	/* w: VKFD_INJECT_GO_*; reads 0 */
+#define VKFD_INJECT_GO_ARM		1	/* arm what the text says, in place of what was armed */
+#define VKFD_INJECT_GO_READ		2	/* fill the text with what is armed */
+#define VKFD_CTRL_INJECT_STATUS		0x34	/* VKFD_INJECT_* of the last GO */
+#define VKFD_CTRL_INJECT_ERROR_POS	0x38	/* byte of the text where the error is */
+#define VKFD_CTRL_INJECT_COUNT		0x3c	/* specs armed, at most VKFD_INJECT_SPECS */
+#define VKFD_CTRL_INJECT_SELECT		0x40	/* rw: index of the spec to read */
+#define VKFD_CTRL_INJECT_PASSED_LO	0x44	/* its passages since arming; latches the high half */
+#define VKFD_CTRL_INJECT_PASSED_HI	0x48
+#define VKFD_CTRL_INJECT_FIRED		0x4c	/* how often it acted; saturates */
+#define VKFD_CTRL_INJECT_REFUSED	0x50	/* was due and could not act; saturates */
+#define VKFD_CTRL_INJECT_HELD		0x54	/* delayed actions not done yet, all specs */
+#define VKFD_CTRL_INJECT_GENERATION	0x58	/* armings since power on, by any front end */
+#define VKFD_CTRL_INJECT_DEVICE		0x5c	/* VKFD_INJECT_DEVICE_* */
+#define VKFD_CTRL_INJECT_TEXT		0x800	/* rw: VKFD_INJECT_TEXT_SIZE bytes, as dwords */
+#define VKFD_INJECT_TEXT_SIZE		2048u
+#define VKFD_INJECT_SPECS		16
+
+/* VKFD_CTRL_INJECT_STATUS. Only ever append. */
+#define VKFD_INJECT_OK			0
+#define VKFD_INJECT_BAD_SYNTAX		1
+#define VKFD_INJECT_BAD_POINT		2	/* no such point */
+#define VKFD_INJECT_BAD_ACTION		3	/* no such action */
+#define VKFD_INJECT_BAD_COMBINATION	4	/* the action makes no sense at the point */
+#define VKFD_INJECT_BAD_ARGUMENT	5	/* of the action */
+#define VKFD_INJECT_BAD_COUNT		6	/* @first, /every or *count */
+#define VKFD_INJECT_TOO_MANY		7	/* more than VKFD_INJECT_SPECS */
+#define VKFD_INJECT_TOO_LONG		8	/* no NUL in the text */
+#define VKFD_INJECT_BAD_GO		9	/* no such command */
+
+/* VKFD_CTRL_INJECT_DEVICE */
+#define VKFD_INJECT_DEVICE_OK		0
+#define VKFD_INJECT_DEVICE_STALLED	1	/* device:delay */
+#define VKFD_INJECT_DEVICE_HUNG		2	/* device:hang */
+#define VKFD_INJECT_DEVICE_GONE		3	/* device:gone */
 
 /* Counters of VKFD_CTRL_CNT_SELECT. Only ever append. */
 #define VKFD_CNT_UNMODELLED_READ	0
@@ -74,7 +114,9 @@
 #define VKFD_CNT_HDP_FLUSH		16	/* host data path flushes, by any register */
 #define VKFD_CNT_GUEST_ERROR		17	/* nonsense programmed: logged as guest error */
 #define VKFD_CNT_REG_FAULT		18	/* register a packet of a user queue may not touch */
-#define VKFD_CNT_MAX			19
+#define VKFD_CNT_INJECTED		19	/* injected faults that acted */
+#define VKFD_CNT_INJECT_REFUSED		20	/* that were due and could not act */
+#define VKFD_CNT_MAX			21
 
 /* GPU clock, reported as this everywhere (kHz). */
 #define VKFD_GPU_CLOCK_KHZ		100000u
