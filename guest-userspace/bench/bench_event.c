@@ -79,12 +79,12 @@ static bool prepare_batch(struct bench *b, bool interrupt)
 
 static bool wait_interrupt(struct bench *b)
 {
-	return hsaKmtWaitOnEvent(b->event, WAIT_MS) == HSAKMT_STATUS_SUCCESS;
+	return event_wait(b->event, WAIT_MS) == HSAKMT_STATUS_SUCCESS;
 }
 
 static bool wait_age(struct bench *b)
 {
-	return hsaKmtWaitOnEvent_Ext(b->event, WAIT_MS, &b->age) == HSAKMT_STATUS_SUCCESS;
+	return events_wait(&b->event, 1, true, WAIT_MS, &b->age) == HSAKMT_STATUS_SUCCESS;
 }
 
 static bool wait_poll(struct bench *b)

@@ -62,11 +62,9 @@ bool mq_wait(struct mq *mq, enum mq_method m, HsaEvent **events, uint64_t *ages,
 
 	switch (m) {
 	case MQ_INTERRUPT:
-		return wait_status(hsaKmtWaitOnMultipleEvents(events, n, false, MQ_STUCK_MS), r,
-				   timed_out);
+		return wait_status(events_wait(events, n, false, MQ_STUCK_MS, NULL), r, timed_out);
 	case MQ_AGE:
-		return wait_status(hsaKmtWaitOnMultipleEvents_Ext(events, n, false, MQ_STUCK_MS,
-								  ages), r, timed_out);
+		return wait_status(events_wait(events, n, false, MQ_STUCK_MS, ages), r, timed_out);
 	case MQ_POLL:
 		return wait_poll(mq, timed_out);
 	default:

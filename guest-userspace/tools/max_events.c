@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 	t0 = now_ns();
 	queue_submit(&q);
 	for (i = 0; i < n; i++) {
-		s = hsaKmtWaitOnEvent(event[i], WAIT_MS);
+		s = event_wait(event[i], WAIT_MS);
 		if (s != HSAKMT_STATUS_SUCCESS)
 			return fail("waiting for event", event[i]->EventId, s);
 	}

@@ -45,7 +45,7 @@ static void test_order(struct queue *q, uint64_t *word)
 		queue_commit(q, pm4_write64(p, gpu_va(word), (uint64_t)i << 32 | i));
 		signal_event(q, ev);
 		queue_submit(q);
-		if (hsaKmtWaitOnEvent(ev, LONG_MS) != HSAKMT_STATUS_SUCCESS) {
+		if (event_wait(ev, LONG_MS) != HSAKMT_STATUS_SUCCESS) {
 			failed++;
 			break;
 		}
@@ -96,7 +96,7 @@ static void test_all_events(struct queue *q)
 		signal_event(q, event[i]);
 	queue_submit(q);
 	for (i = 0; i < LIMIT && !missing; i++)
-		missing += hsaKmtWaitOnEvent(event[i], LONG_MS) != HSAKMT_STATUS_SUCCESS;
+		missing += event_wait(event[i], LONG_MS) != HSAKMT_STATUS_SUCCESS;
 	tap_is(missing, 0, "all 4095, signalled in one submission, wake a waiter each");
 	for (i = 0; i < LIMIT; i++)
 		twice += hsaKmtWaitOnEvent(event[i], 0) != HSAKMT_STATUS_WAIT_TIMEOUT;
@@ -117,7 +117,7 @@ static void test_nameless(struct queue *q)
 	}
 	signal_event(q, event[LIMIT / 2]);
 	queue_submit(q);
-	tap_is(hsaKmtWaitOnEvent(event[LIMIT / 2], LONG_MS), 0,
+	tap_is(event_wait(event[LIMIT / 2], LONG_MS), 0,
 	       "a signal behind 2000 interrupts with id 0 arrives");
 	/* An event's number without its slot written is not a signal. */
 	for (i = 0; i < 64; i++) {
@@ -128,7 +128,7 @@ static void test_nameless(struct queue *q)
 	}
 	signal_event(q, event[LIMIT / 2]);
 	queue_submit(q);
-	tap_is(hsaKmtWaitOnEvent(event[LIMIT / 2], LONG_MS), 0, "so does one behind 64 false ones");
+	tap_is(event_wait(event[LIMIT / 2], LONG_MS), 0, "so does one behind 64 false ones");
 	for (i = 0; i < LIMIT; i++)
 		wrong += hsaKmtWaitOnEvent(event[i], 0) != HSAKMT_STATUS_WAIT_TIMEOUT;
 	tap_is(wrong, 0, "nobody else was woken");
@@ -144,14 +144,14 @@ static void test_wait_all(struct queue *q)
 			/* One submission each: signals and the wait overlap. */
 			queue_submit(q);
 		}
-		failed += hsaKmtWaitOnMultipleEvents(event, 64, true, LONG_MS) != HSAKMT_STATUS_SUCCESS;
+		failed += events_wait(event, 64, true, LONG_MS, NULL) != HSAKMT_STATUS_SUCCESS;
 		failed += hsaKmtWaitOnMultipleEvents(event, 64, false, 0) != HSAKMT_STATUS_WAIT_TIMEOUT;
 	}
 	tap_is(failed, 0, "10 times a wait for all of 64 events");
 	for (i = 0; i < LIMIT; i += 5)
 		signal_event(q, event[i]);
 	queue_submit(q);
-	tap_is(hsaKmtWaitOnMultipleEvents(event, LIMIT, false, LONG_MS), 0, "a wait for any of 4095");
+	tap_is(events_wait(event, LIMIT, false, LONG_MS, NULL), 0, "a wait for any of 4095");
 	if (!queue_wait_idle(q, LONG_MS))
 		tap_bail("the queue is not idle");
 }
@@ -165,7 +165,7 @@ static void test_age(struct queue *q)
 	for (i = 2; i <= 5; i++) {
 		signal_event(q, ev);
 		queue_submit(q);
-		if (hsaKmtWaitOnEvent_Ext(ev, LONG_MS, &age) != HSAKMT_STATUS_SUCCESS || age != i)
+		if (events_wait(&ev, 1, true, LONG_MS, &age) != HSAKMT_STATUS_SUCCESS || age != i)
 			break;
 	}
 	tap_is(i, 6, "ages of GPU signals are 2, 3, 4, 5");

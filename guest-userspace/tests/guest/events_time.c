@@ -188,7 +188,7 @@ static void test_no_loss(HsaEvent *ev)
 	storm_start(true);
 	for (i = 0; i < ROUNDS; i++) {
 		sem_post(&race.go);
-		if (hsaKmtWaitOnEvent(ev, LONG_MS) != HSAKMT_STATUS_SUCCESS) {
+		if (event_wait(ev, LONG_MS) != HSAKMT_STATUS_SUCCESS) {
 			lost++;
 			break;
 		}

@@ -134,7 +134,7 @@ static void not_present(void *arg)
 	put_write(&c.q[0], bad + 0x128, 1);
 	put_write(&c.q[0], gpu_va(&c.word[2]), 1);
 	queue_submit(&c.q[0]);
-	tap_is(hsaKmtWaitOnMultipleEvents(c.memory, 2, true, LONG_MS), 0,
+	tap_is(events_wait(c.memory, 2, true, LONG_MS, NULL), 0,
 	       "a store to an unmapped page fires both MEMORY events");
 	tap_is((int64_t)fault_of(c.memory[0])->VirtualAddress, (int64_t)bad, "with the address of the page");
 	tap_is((int64_t)fault_of(c.memory[1])->VirtualAddress, (int64_t)bad, "to both");
@@ -162,7 +162,7 @@ static void read_only(void *arg)
 	put_write(&c.q[0], gpu_va(mem), 1);
 	put_write(&c.q[0], gpu_va(&c.word[2]), 1);
 	queue_submit(&c.q[0]);
-	tap_is(hsaKmtWaitOnMultipleEvents(c.memory, 2, true, LONG_MS), 0,
+	tap_is(events_wait(c.memory, 2, true, LONG_MS, NULL), 0,
 	       "a store to a read-only page fires the MEMORY events");
 	tap_is((int64_t)fault_of(c.memory[0])->VirtualAddress, (int64_t)gpu_va(mem), "with its address");
 	tap_is(fault_of(c.memory[0])->Failure.ReadOnly, 1, "and that it is read-only");
@@ -185,7 +185,7 @@ static void bad_ib(void *arg)
 	queue_commit(&c.q[0], pm4_ib(p, va, 16));
 	put_write(&c.q[0], gpu_va(&c.word[2]), 1);
 	queue_submit(&c.q[0]);
-	tap_is(hsaKmtWaitOnEvent(c.memory[0], LONG_MS), 0, "an IB at an unmapped page fires MEMORY");
+	tap_is(event_wait(c.memory[0], LONG_MS), 0, "an IB at an unmapped page fires MEMORY");
 	tap_is((int64_t)fault_of(c.memory[0])->VirtualAddress, (int64_t)va, "with its address");
 	expect_evicted(&c);
 }
@@ -227,7 +227,7 @@ static void bad_packet(void *arg)
 	queue_commit(&c.q[0], p);
 	put_write(&c.q[0], gpu_va(&c.word[2]), 1);
 	queue_submit(&c.q[0]);
-	tap_is(hsaKmtWaitOnEvent(c.hw, LONG_MS), 0, "%s: HW_EXCEPTION fires", bad->name);
+	tap_is(event_wait(c.hw, LONG_MS), 0, "%s: HW_EXCEPTION fires", bad->name);
 	tap_is(c.hw->EventData.EventData.HwException.NodeId, c.gpu.node, "%s: with the node", bad->name);
 	tap_is(c.hw->EventData.EventData.HwException.MemoryLost, 0, "%s: no memory is lost", bad->name);
 	tap_is(hsaKmtWaitOnEvent(c.memory[0], 0), HSAKMT_STATUS_WAIT_TIMEOUT, "%s: MEMORY does not fire",

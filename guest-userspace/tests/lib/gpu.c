@@ -109,6 +109,26 @@ HsaEvent *event_new(const struct gpu *g, HSA_EVENTTYPE type, bool manual_reset)
 	return ev;
 }
 
+HSAKMT_STATUS events_wait(HsaEvent *events[], HSAuint32 n, bool all, unsigned int ms,
+			  uint64_t *ages)
+{
+	uint64_t start = now_ns();
+	HSAKMT_STATUS s;
+
+	if (ages)
+		s = hsaKmtWaitOnMultipleEvents_Ext(events, n, all, ms, ages);
+	else
+		s = hsaKmtWaitOnMultipleEvents(events, n, all, ms);
+	if (s == HSAKMT_STATUS_SUCCESS && now_ns() - start >= ms * 1000000ull)
+		return HSAKMT_STATUS_WAIT_TIMEOUT;
+	return s;
+}
+
+HSAKMT_STATUS event_wait(HsaEvent *ev, unsigned int ms)
+{
+	return events_wait(&ev, 1, true, ms, NULL);
+}
+
 const char *status_name(HSAKMT_STATUS s)
 {
 	switch (s) {

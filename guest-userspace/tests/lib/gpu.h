@@ -68,6 +68,18 @@ static inline uint64_t *event_slot(const HsaEvent *ev)
 	return (uint64_t *)(uintptr_t)ev->EventData.HWData2;
 }
 
+/*
+ * hsaKmtWaitOnMultipleEvents_Ext(), but a wait that took all of @ms is a time-out
+ * whatever it returned: a driver may notice at the end of a wait that the event
+ * had fired, and a wake-up that was lost must not pass for one that was late.
+ * @ages: NULL for none.
+ */
+HSAKMT_STATUS events_wait(HsaEvent *events[], HSAuint32 n, bool all, unsigned int ms,
+			  uint64_t *ages);
+
+/* The same for one event. */
+HSAKMT_STATUS event_wait(HsaEvent *ev, unsigned int ms);
+
 /* CLOCK_MONOTONIC in nanoseconds. */
 static inline uint64_t now_ns(void)
 {
