@@ -18,7 +18,8 @@ OPTIONS_HELP='  --accel auto|kvm|tcg     auto (default): KVM where it really wor
   --share DIR[:rw]         DIR at /mnt/share in the guest, read-only without :rw
   --thunk own|stock        our libhsakmt (default) or that of Debian
   --driver own|none|PATH   vkfd.ko (default), no driver, or a module of yours
-  --kernel stock|PATH      kernel of Debian (default), or an image of yours
+  --kernel stock|debug|PATH  kernel of Debian (default), one full of checkers, or
+                           an image of yours
   --append ARGS            added to the kernel command line
   --qemu ARGS              words added to the command line of QEMU
   --timeout SECONDS        end the guest after that time, 0: never
@@ -77,8 +78,7 @@ parse_options() {
 			;;
 		--kernel)
 			case $value in
-			stock) VKFD_OPT_KERNEL=stock ;;
-			debug) die "--kernel debug: the debug kernel does not exist yet" ;;
+			stock | debug) VKFD_OPT_KERNEL=$value ;;
 			*)
 				[[ -f $value ]] || die "--kernel $value: no such file"
 				VKFD_OPT_KERNEL=$(realpath "$value")
