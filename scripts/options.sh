@@ -28,8 +28,21 @@ OPTIONS_HELP='  --accel auto|kvm|tcg     auto (default): KVM where it really wor
 # match VALUE REGEX OPTION WHAT: VALUE is fine, or one line and status 2.
 match() { [[ $1 =~ ^($2)$ ]] || die "$3 $1: not $4"; }
 
+# size VALUE OPTION MIN-MIB MAX-MIB WHAT: leaves the size in MiB in REPLY.
+size() {
+	local n unit
+	match "$1" '[1-9][0-9]{0,9}[KMGkmg]' "$2" "$5"
+	n=${1%?} unit=${1: -1}
+	case ${unit^} in
+	K) REPLY=$((n % 1024 ? 0 : n / 1024)) ;;
+	M) REPLY=$n ;;
+	G) REPLY=$((n * 1024)) ;;
+	esac
+	((REPLY >= $3 && REPLY <= $4)) || die "$2 $1: not $5"
+}
+
 parse_options() {
-	local opt value size='[1-9][0-9]*[KMGkmg]?'
+	local opt value
 	REST=()
 	while (($#)); do
 		opt=$1
@@ -53,8 +66,15 @@ parse_options() {
 		case "$opt" in
 		--accel) match "$value" 'auto|kvm|tcg' "$opt" 'auto, kvm or tcg'; VKFD_OPT_ACCEL=$value ;;
 		--cpus) match "$value" '[1-9][0-9]?' "$opt" 'a number from 1 to 99'; VKFD_OPT_CPUS=$value ;;
-		--memory) match "$value" "$size" "$opt" 'a size such as 2G'; VKFD_OPT_MEMORY=$value ;;
-		--vram) match "$value" "$size" "$opt" 'a size such as 1G'; VKFD_OPT_VRAM=$value ;;
+		--memory)
+			size "$value" "$opt" 256 1048576 'a size from 256M to 1024G'
+			VKFD_OPT_MEMORY=$value
+			;;
+		--vram)
+			size "$value" "$opt" 64 16384 'a power of two from 64M to 16G'
+			(((REPLY & (REPLY - 1)) == 0)) || die "$opt $value: not a power of two"
+			VKFD_OPT_VRAM=$value
+			;;
 		--gpus)
 			match "$value" '[1-9][0-9]*' "$opt" 'a number'
 			[[ $value == 1 ]] || die "--gpus $value: more than one GPU does not exist yet"
@@ -72,6 +92,9 @@ parse_options() {
 			own | none) VKFD_OPT_DRIVER=$value ;;
 			*)
 				[[ -f $value ]] || die "--driver $value: no such file"
+				# A module is a relocatable ELF file.
+				[[ $(head -c 18 "$value" | od -An -tx1 | tr -d ' \n') == 7f454c46*0100 ]] ||
+					die "--driver $value: not a kernel module"
 				VKFD_OPT_DRIVER=$(realpath "$value")
 				;;
 			esac
@@ -85,10 +108,14 @@ parse_options() {
 				;;
 			esac
 			;;
-		--append) VKFD_OPT_APPEND=$value ;;
+		--append)
+			# The kernel cuts its command line off at 2048 bytes.
+			((${#value} <= 1600)) || die "--append: longer than 1600 bytes"
+			VKFD_OPT_APPEND=$value
+			;;
 		--qemu) VKFD_OPT_QEMU=$value ;;
 		--inject) die "--inject: fault injection does not exist yet" ;;
-		--timeout) match "$value" '0|[1-9][0-9]*' "$opt" 'a number of seconds'; VKFD_OPT_TIMEOUT=$value ;;
+		--timeout) match "$value" '0|[1-9][0-9]{0,7}' "$opt" 'a number of seconds'; VKFD_OPT_TIMEOUT=$value ;;
 		esac
 	done
 }
