@@ -18,6 +18,9 @@ VKFD_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 VKFD_BUILD=$VKFD_TOP/build
 VKFD_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/vkfd
 VKFD_SUITE=trixie
+# How much slower than the stock kernel the debug kernel is: limits grow with it.
+# shellcheck disable=SC2034
+VKFD_DEBUG_SCALE=6
 export VKFD_TOP VKFD_BUILD VKFD_CACHE VKFD_SUITE LC_ALL=C.UTF-8
 
 say() { printf 'vkfd: %s\n' "$*" >&2; }

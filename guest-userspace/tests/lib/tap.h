@@ -13,7 +13,8 @@
 
 /*
  * Starts the output and arms a watchdog: a program that has not reached
- * tap_done() after @seconds bails out, which is a failure. Children inherit it.
+ * tap_done() after @seconds bails out, which is a failure. Children inherit it. On a
+ * slower kernel (VKFD_TIME_SCALE) it has that many times as long.
  */
 void tap_begin(unsigned int seconds);
 
