@@ -23,6 +23,9 @@ static const char * const vkfd_ih_count_names[VKFD_IH_COUNT_MAX] = {
 	[VKFD_IH_COUNT_NO_CONTEXT] = "no_context",
 	[VKFD_IH_COUNT_NO_PASID] = "no_pasid",
 	[VKFD_IH_COUNT_HARD_FULL] = "hard_full",
+	[VKFD_IH_COUNT_SPURIOUS] = "spurious",
+	[VKFD_IH_COUNT_WPTR_LATE] = "wptr_late",
+	[VKFD_IH_COUNT_RECOVERED] = "recovered_interrupts",
 };
 
 static void vkfd_ih_show_one(struct seq_file *m, struct vkfd_device *dev)
@@ -72,6 +75,7 @@ static int events_show(struct seq_file *m, void *unused)
 	seq_printf(m, "scans %lld\n", (long long)atomic64_read(&c->scans));
 	seq_printf(m, "scan_hits %lld\n", (long long)atomic64_read(&c->scan_hits));
 	seq_printf(m, "wait_hits %lld\n", (long long)atomic64_read(&c->wait_hits));
+	seq_printf(m, "recovered_slots %lld\n", (long long)atomic64_read(&c->recovered_slots));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(events);

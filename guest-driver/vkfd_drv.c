@@ -30,6 +30,7 @@
 #include "vkfd_hw.h"
 #include "vkfd_ih.h"
 #include "vkfd_queue.h"
+#include "vkfd_recovery.h"
 #include "vkfd_topology.h"
 #include "vkfd_vram.h"
 
@@ -279,6 +280,7 @@ module_init(vkfd_module_init);
 static void __exit vkfd_module_exit(void)
 {
 	pci_unregister_driver(&vkfd_pci_driver);
+	vkfd_recovery_exit();
 	vkfd_debugfs_exit();
 	vkfd_topology_exit();
 	vkfd_chardev_exit();

@@ -161,6 +161,51 @@ void vkfd_events_rescan_all(void)
 	rcu_read_unlock();
 }
 
+bool vkfd_events_suspect_slots(void)
+{
+	struct vkfd_events *evs;
+	bool any = false;
+	unsigned long id;
+	u64 *page;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(evs, &vkfd_events_list, link) {
+		bitmap_zero(evs->suspects, VKFD_SIGNAL_EVENT_LIMIT);
+		page = vkfd_signal_page(evs);
+		if (!page)
+			continue;
+		for_each_set_bit(id, evs->sleepers, VKFD_SIGNAL_EVENT_LIMIT) {
+			if (!vkfd_slot_test(page, id))
+				continue;
+			__set_bit(id, evs->suspects);
+			any = true;
+		}
+	}
+	rcu_read_unlock();
+	return any;
+}
+
+void vkfd_events_recover_slots(void)
+{
+	struct vkfd_events *evs;
+	struct vkfd_event *ev;
+	unsigned long id;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(evs, &vkfd_events_list, link) {
+		for_each_set_bit(id, evs->suspects, VKFD_SIGNAL_EVENT_LIMIT) {
+			__clear_bit(id, evs->suspects);
+			/* Who polls a slot has it for himself: only while somebody sleeps. */
+			if (!test_bit(id, evs->sleepers))
+				continue;
+			ev = xa_load(&evs->xa, id);
+			if (ev && vkfd_event_take_slot(evs, ev))
+				atomic64_inc(&vkfd_event_counters.recovered_slots);
+		}
+	}
+	rcu_read_unlock();
+}
+
 void vkfd_events_init(struct vkfd_process *p)
 {
 	struct vkfd_events *evs = &p->events;
@@ -172,6 +217,7 @@ void vkfd_events_init(struct vkfd_process *p)
 	evs->slots = 0;
 	evs->signal_count = 0;
 	bitmap_zero(evs->sleepers, VKFD_SIGNAL_EVENT_LIMIT);
+	bitmap_zero(evs->suspects, VKFD_SIGNAL_EVENT_LIMIT);
 	evs->device_lost = false;
 	evs->closed = false;
 

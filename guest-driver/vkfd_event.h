@@ -40,6 +40,8 @@ struct vm_area_struct;
  * @signal_count: events that have a slot; @mutex
  * @sleepers: bit per slot: a task waits for that event. Set and cleared under the
  *            event's lock.
+ * @suspects: bit per slot: it was signalled at the last look of the recovery, which alone
+ *            uses it
  * @device_lost: a GPU this process used is gone; waits that cannot complete fail
  * @closed: vkfd_events_fini() has run; @mutex
  */
@@ -52,6 +54,7 @@ struct vkfd_events {
 	unsigned int slots;
 	unsigned int signal_count;
 	DECLARE_BITMAP(sleepers, VKFD_SIGNAL_EVENT_LIMIT);
+	DECLARE_BITMAP(suspects, VKFD_SIGNAL_EVENT_LIMIT);
 	bool device_lost;
 	bool closed;
 };
@@ -64,6 +67,8 @@ struct vkfd_events {
  * @scans: it did not, so the slots of events with sleepers were looked at
  * @scan_hits: events found signalled by that
  * @wait_hits: events found signalled by WAIT_EVENTS before it slept or gave up
+ * @recovered_slots: events a task slept for whose slot stayed signalled without an
+ *                   interrupt that named it
  */
 struct vkfd_event_counters {
 	atomic64_t interrupts;
@@ -72,6 +77,7 @@ struct vkfd_event_counters {
 	atomic64_t scans;
 	atomic64_t scan_hits;
 	atomic64_t wait_hits;
+	atomic64_t recovered_slots;
 };
 
 extern struct vkfd_event_counters vkfd_event_counters;
@@ -100,6 +106,14 @@ void kfd_signal_event_interrupt(u32 pasid, u32 partial_id, u32 valid_bits);
  * processes. Any context.
  */
 void vkfd_events_rescan_all(void);
+
+/*
+ * For vkfd_recovery.c, which calls one after the other. Suspect: notes which slots are
+ * signalled although a task sleeps for their events; whether there are any. Recover:
+ * signals the events of those that still are.
+ */
+bool vkfd_events_suspect_slots(void);
+void vkfd_events_recover_slots(void);
 
 /**
  * struct vkfd_vm_fault_info - what a VM fault interrupt says

@@ -18,6 +18,7 @@
 
 #include "vkfd_event_int.h"
 #include "vkfd_process.h"
+#include "vkfd_recovery.h"
 
 static struct vkfd_wait *alloc_wait(u32 num, bool all)
 {
@@ -222,8 +223,11 @@ static int wait_on(struct vkfd_events *evs, struct vkfd_wait *wait, struct kfd_e
 		check_slots(evs, wait);
 	mutex_unlock(&evs->mutex);
 
-	if (sleeps)
+	if (sleeps) {
+		vkfd_recovery_sleep_begin();
 		err = sleep_on(evs, wait, &ticks);
+		vkfd_recovery_sleep_end();
+	}
 	if (err == -ERESTARTSYS)
 		*ms = vkfd_wait_remainder_ms(*ms, ticks, HZ);
 

@@ -43,13 +43,21 @@ static void vkfd_ih_clear_overflow(struct vkfd_device *dev)
 	vkfd_wreg(dev, mmIH_RB_CNTL, cntl);
 }
 
-/* Where the device is, overflow dealt with. */
+/*
+ * Where the device is, overflow dealt with. A word in memory that was found to be
+ * behind the register says nothing until the device writes it again.
+ */
 static u32 vkfd_ih_wptr(struct vkfd_device *dev)
 {
 	struct vkfd_ih *ih = &dev->ih;
 	u32 wptr = le32_to_cpu(READ_ONCE(*ih->wptr));
 
 	lockdep_assert_held(&ih->lock);
+	if (unlikely(ih->behind)) {
+		if (wptr == ih->behind_word)
+			return ih->rptr;
+		ih->behind = false;
+	}
 	if (likely(!(wptr & IH_RB_WPTR__RB_OVERFLOW_MASK)))
 		return wptr & VKFD_IH_PTR_MASK;
 
@@ -104,6 +112,43 @@ static void vkfd_ih_decode(const __le32 *raw, struct vkfd_ih_entry *e)
 		e->ctx[i] = le32_to_cpu(raw[4 + i]);
 }
 
+/*
+ * For when memory says that there is nothing to read and there should be. If the
+ * register is ahead, the entries up to it are acted on, all of them: what memory says
+ * would not tell of the rest. True if it was.
+ */
+static bool vkfd_ih_drain_register(struct vkfd_device *dev)
+{
+	struct vkfd_ih *ih = &dev->ih;
+	u32 word = le32_to_cpu(READ_ONCE(*ih->wptr));
+	u32 wptr = vkfd_rreg(dev, mmIH_RB_WPTR);
+	struct vkfd_ih_entry e;
+	unsigned int done = 0;
+
+	lockdep_assert_held(&ih->lock);
+	/* A part that is gone reads as all ones; an overflow shows in memory, too. */
+	if (wptr & ~(VKFD_IH_PTR_MASK) || wptr == ih->rptr)
+		return false;
+	/* Written just now: the normal way. */
+	if (word != le32_to_cpu(READ_ONCE(*ih->wptr)))
+		return false;
+
+	/* The register was read before the entries, which the device wrote before it. */
+	dma_rmb();
+	while (ih->rptr != wptr) {
+		vkfd_ih_decode(ih->ring + ih->rptr / 4, &e);
+		ih->rptr = (ih->rptr + VKFD_IH_ENTRY_SIZE) & VKFD_IH_PTR_MASK;
+		done++;
+		vkfd_ih_route(dev, &e);
+	}
+	atomic64_add(done, &ih->entries);
+	ih->unpublished += done;
+	ih->behind = true;
+	ih->behind_word = word;
+	ih->count[VKFD_IH_COUNT_WPTR_LATE]++;
+	return true;
+}
+
 /* Routes up to @budget entries. True if the ring is not empty after that. */
 static bool vkfd_ih_drain(struct vkfd_device *dev, unsigned int budget)
 {
@@ -138,10 +183,18 @@ static irqreturn_t vkfd_ih_hard(int irq, void *data)
 {
 	struct vkfd_device *dev = data;
 	struct vkfd_ih *ih = &dev->ih;
+	s64 before;
 	bool more;
 
 	spin_lock(&ih->lock);
+	before = atomic64_read(&ih->entries);
 	more = vkfd_ih_drain(dev, VKFD_IH_HARD_BUDGET);
+	/*
+	 * An empty ring is mostly the doing of a pass that came before the message. But
+	 * a write pointer may have been lost, and the device would send again for ever.
+	 */
+	if (!more && atomic64_read(&ih->entries) == before && !vkfd_ih_drain_register(dev))
+		ih->count[VKFD_IH_COUNT_SPURIOUS]++;
 	if (more)
 		ih->count[VKFD_IH_COUNT_HARD_FULL]++;
 	else
@@ -149,10 +202,6 @@ static irqreturn_t vkfd_ih_hard(int irq, void *data)
 	more |= ih->rescan;
 	spin_unlock(&ih->lock);
 
-	/*
-	 * An empty ring is no spurious interrupt: the message of an entry may come
-	 * after a pass for an earlier one has read it.
-	 */
 	return more ? IRQ_WAKE_THREAD : IRQ_HANDLED;
 }
 
@@ -193,6 +242,57 @@ void vkfd_ih_sync(struct vkfd_device *dev)
 		return;
 	while (vkfd_ih_pass(dev) && left--)
 		;
+	drm_dev_exit(idx);
+}
+
+bool vkfd_ih_look(struct vkfd_device *dev, bool ask_register)
+{
+	struct vkfd_ih *ih = &dev->ih;
+	u32 wptr;
+	int idx;
+
+	if (!drm_dev_enter(&dev->drm, &idx))
+		return false;
+	spin_lock_irq(&ih->lock);
+	if (ask_register)
+		wptr = vkfd_rreg(dev, mmIH_RB_WPTR);
+	else if (ih->behind && le32_to_cpu(READ_ONCE(*ih->wptr)) == ih->behind_word)
+		wptr = ih->rptr;
+	else
+		wptr = le32_to_cpu(READ_ONCE(*ih->wptr));
+	ih->suspect = wptr & IH_RB_WPTR__RB_OVERFLOW_MASK ||
+		      (wptr & VKFD_IH_PTR_MASK) != ih->rptr;
+	ih->suspect_rptr = ih->rptr;
+	ih->suspect_entries = atomic64_read(&ih->entries);
+	spin_unlock_irq(&ih->lock);
+	drm_dev_exit(idx);
+	return ih->suspect;
+}
+
+void vkfd_ih_recover(struct vkfd_device *dev)
+{
+	struct vkfd_ih *ih = &dev->ih;
+	bool lost;
+	int idx;
+
+	if (!drm_dev_enter(&dev->drm, &idx))
+		return;
+	spin_lock_irq(&ih->lock);
+	lost = ih->suspect && ih->rptr == ih->suspect_rptr &&
+	       atomic64_read(&ih->entries) == ih->suspect_entries;
+	ih->suspect = false;
+	if (lost) {
+		vkfd_ih_drain(dev, VKFD_IH_HARD_BUDGET);
+		if (atomic64_read(&ih->entries) == ih->suspect_entries)
+			lost = vkfd_ih_drain_register(dev);
+		if (lost)
+			ih->count[VKFD_IH_COUNT_RECOVERED]++;
+	}
+	spin_unlock_irq(&ih->lock);
+	/* The rest, and the read pointer, without which the device sends nothing more. */
+	if (lost)
+		while (vkfd_ih_pass(dev))
+			;
 	drm_dev_exit(idx);
 }
 
@@ -254,6 +354,8 @@ int vkfd_ih_init(struct vkfd_device *dev)
 		return -ENOMEM;
 	ih->wptr = ih->ring + VKFD_IH_RING_SIZE / 4;
 	ih->rptr = 0;
+	ih->behind = false;
+	ih->suspect = false;
 
 	ret = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSIX | PCI_IRQ_MSI);
 	if (ret < 0) {

@@ -39,6 +39,9 @@ enum vkfd_ih_count {
 	VKFD_IH_COUNT_NO_CONTEXT,	/* EOP with context id 0: dropped */
 	VKFD_IH_COUNT_NO_PASID,		/* KFD VMID that nobody holds: dropped */
 	VKFD_IH_COUNT_HARD_FULL,	/* hard interrupts that left work to the thread */
+	VKFD_IH_COUNT_SPURIOUS,		/* hard interrupts with nothing to read */
+	VKFD_IH_COUNT_WPTR_LATE,	/* write pointers that never reached memory */
+	VKFD_IH_COUNT_RECOVERED,	/* times entries waited and no interrupt came */
 	VKFD_IH_COUNT_MAX,
 };
 
@@ -51,11 +54,16 @@ enum vkfd_ih_count {
  * @rptr: byte offset of the next entry to read
  * @unpublished: entries read since @rptr was last given to the device
  * @rescan: entries were lost; the thread has to look at the slots itself
+ * @behind: a write pointer never reached memory: the word still has @behind_word, which
+ *          means nothing until it changes
+ * @behind_word: see @behind
+ * @suspect: the last look found entries nobody had told of, while @rptr was
+ *           @suspect_rptr and @entries @suspect_entries
  * @irq: Linux interrupt number
  * @entries, @overflows, @unknown: counters, for debugfs
  * @count: entries by what became of them; @lock
  *
- * @rptr, @unpublished and @rescan: @lock.
+ * @rptr, @unpublished, @rescan, @behind and @suspect: @lock.
  */
 struct vkfd_ih {
 	spinlock_t lock;
@@ -65,6 +73,11 @@ struct vkfd_ih {
 	u32 rptr;
 	u32 unpublished;
 	bool rescan;
+	bool behind;
+	u32 behind_word;
+	bool suspect;
+	u32 suspect_rptr;
+	s64 suspect_entries;
 	int irq;
 	atomic64_t entries;
 	atomic64_t overflows;
@@ -86,6 +99,14 @@ void vkfd_ih_fini(struct vkfd_device *dev);
  * May sleep; takes ih->lock.
  */
 void vkfd_ih_sync(struct vkfd_device *dev);
+
+/*
+ * For vkfd_recovery.c. A look: whether entries wait to be read, also those whose write
+ * pointer is only in the register if @ask_register. Recover: if what the last look
+ * found still waits, acts on it as an interrupt would have. May sleep; take ih->lock.
+ */
+bool vkfd_ih_look(struct vkfd_device *dev, bool ask_register);
+void vkfd_ih_recover(struct vkfd_device *dev);
 
 /* Acts on one entry. ih->lock held, interrupts off. vkfd_ih_route.c */
 void vkfd_ih_route(struct vkfd_device *dev, const struct vkfd_ih_entry *e);
