@@ -43,7 +43,7 @@
 #define VKFD_CTRL_MAGIC			0x00	/* reads VKFD_CTRL_MAGIC_VALUE */
 #define VKFD_CTRL_MAGIC_VALUE		0x44464b56	/* "VKFD" */
 #define VKFD_CTRL_VERSION		0x04	/* layout version of this page */
-#define VKFD_CTRL_VERSION_VALUE		1
+#define VKFD_CTRL_VERSION_VALUE		2	/* 2: fault injection */
 #define VKFD_CTRL_CNT_SELECT		0x08	/* rw: index of the counter to read */
 #define VKFD_CTRL_CNT_LO		0x0c	/* selected counter, low half; latches the high half */
 #define VKFD_CTRL_CNT_HI		0x10

@@ -58,7 +58,8 @@ static void vkfd_op_set_timer(void *opaque, unsigned which, int64_t deadline)
     VKFDState *s = opaque;
 
     trace_vkfd_cp_timer(s, which, deadline);
-    if (deadline < 0) {
+    /* A message can unplug its sender: what comes after it starts nothing. */
+    if (deadline < 0 || !s->vram) {
         timer_del(&s->timer[which]);
     } else {
         timer_mod(&s->timer[which], deadline);
@@ -69,6 +70,9 @@ static void vkfd_op_schedule(void *opaque)
 {
     VKFDState *s = opaque;
 
+    if (!s->vram) {
+        return;                 /* unplugged: the bottom half is no more */
+    }
     s->run_wanted = true;
     if (s->in_run) {
         int64_t now = qemu_clock_get_ns(QEMU_CLOCK_REALTIME);
@@ -183,6 +187,20 @@ static void vkfd_op_trace(void *s, VKFDTraceId id, const uint64_t *a)
         break;
     case VKFD_TRACE_RESET:
         trace_vkfd_engine_reset(s, a[0]);
+        break;
+    case VKFD_TRACE_INJECT_ARM:
+        trace_vkfd_inject_arm(s, a[0], a[1]);
+        break;
+    case VKFD_TRACE_INJECT_FIRE:
+        trace_vkfd_inject_fire(s, a[0], vkfd_inject_point_name(a[1]),
+                               vkfd_inject_action_name(a[2]), a[3]);
+        break;
+    case VKFD_TRACE_INJECT_REFUSE:
+        trace_vkfd_inject_refuse(s, a[0], vkfd_inject_point_name(a[1]),
+                                 vkfd_inject_action_name(a[2]), a[3]);
+        break;
+    case VKFD_TRACE_INJECT_DONE:
+        trace_vkfd_inject_done(s, vkfd_inject_point_name(a[0]), a[1], a[2]);
         break;
     case VKFD_TRACE_MAX:
         break;

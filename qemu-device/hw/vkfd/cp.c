@@ -19,7 +19,7 @@ bool vkfd_cp_runnable(VKFDEngine *e, unsigned hqd)
 {
     VKFDHqd *q = &e->hqd[hqd];
 
-    if (!(e->active_mask >> hqd & 1) || q->stop || vkfd_grbm_halted(e, hqd) ||
+    if (!((e->active_mask & ~e->inject_blocked) >> hqd & 1) || q->stop || vkfd_grbm_halted(e, hqd) ||
         q->parked == VKFD_PARKED_SHORT) {
         return false;
     }
@@ -157,6 +157,7 @@ static unsigned step(VKFDEngine *e, unsigned hqd)
     uint32_t header, epoch = q->epoch;
     const VKFDPm4Op *op;
     VKFDPm4Result res = VKFD_PM4_DONE;
+    VKFDInjectResult how = VKFD_INJECT_GO;
     uint64_t avail;
 
     if (vkfd_hqd_in_ib(q)) {
@@ -185,6 +186,18 @@ static unsigned step(VKFDEngine *e, unsigned hqd)
     if (!fetch(e, &c, 0, &header, 1)) {
         return 0;
     }
+    /* A packet passes once: when it is complete, and not again from a wait. */
+    if (vkfd_inject_on(e, VKFD_INJECT_AT_FETCH) && !q->parked &&
+        packet_dw(header) <= avail) {
+        how = vkfd_inject_fetch(e, hqd, &header);
+        if (how == VKFD_INJECT_STALL) {
+            return 0;
+        }
+        if (how == VKFD_INJECT_SKIP) {
+            advance(q, packet_dw(header));
+            return 1;
+        }
+    }
     op = check(e, &c, header, avail);
     if (!op) {
         return 0;
@@ -201,6 +214,14 @@ static unsigned step(VKFDEngine *e, unsigned hqd)
         }
         e->extra_units = c.body_dw / VKFD_CP_DW_PER_UNIT;
         res = op->handler(e, &c, e->pkt);
+        /* Again, if it did not stop or restart its queue; an IB is entered once. */
+        if (how == VKFD_INJECT_TWICE && res == VKFD_PM4_DONE && !q->stop &&
+            vkfd_hqd_active(q) && q->epoch == epoch) {
+            if (!fetch(e, &c, 1, e->pkt, c.body_dw)) {
+                return 0;
+            }
+            res = op->handler(e, &c, e->pkt);
+        }
     } else if (op != vkfd_pm4_op(IT_NOP)) {
         e->counters[VKFD_CNT_PACKET_SKIPPED]++;
         vkfd_trace(e, VKFD_TRACE_PM4_SKIP, hqd, header, 0, 0, 0, 0);
@@ -229,7 +250,7 @@ static void report_rptr(VKFDEngine *e, unsigned hqd)
 
     /* After a fault the address may be what faulted; after a dequeue, stale. */
     if (rptr == q->reported_rptr || q->stop == VKFD_STOP_VM_FAULT ||
-        !vkfd_hqd_active(q)) {
+        !vkfd_hqd_active(q) || vkfd_inject_gone(e)) {
         return;
     }
     q->reported_rptr = rptr;

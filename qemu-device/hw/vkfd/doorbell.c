@@ -54,8 +54,20 @@ static bool cp_doorbell(VKFDEngine *e, uint32_t dw, uint64_t val)
     return hit;
 }
 
+void vkfd_doorbell_deliver(VKFDEngine *e, uint32_t dw, uint64_t val)
+{
+    if (!cp_doorbell(e, dw, val)) {
+        e->counters[VKFD_CNT_DOORBELL_DROPPED]++;
+        vkfd_trace(e, VKFD_TRACE_DOORBELL_DROP, (uint64_t)dw * 4, val, 0, 0, 0, 0);
+        return;
+    }
+    vkfd_wait_reg_written(e);
+}
+
 static bool route(VKFDEngine *e, uint32_t dw, uint64_t val)
 {
+    VKFDInjectResult how;
+
     if (in_range(e->regs[mmBIF_IH_DOORBELL_RANGE], dw)) {
         return ih_doorbell(e, dw, val);
     }
@@ -63,6 +75,15 @@ static bool route(VKFDEngine *e, uint32_t dw, uint64_t val)
         in_range(e->regs[mmBIF_SDMA1_DOORBELL_RANGE], dw) ||
         in_range(e->regs[mmBIF_MMSCH0_DOORBELL_RANGE], dw)) {
         return false;           /* SDMA and VCN are not modelled */
+    }
+    if (vkfd_inject_on(e, VKFD_INJECT_AT_DOORBELL)) {
+        how = vkfd_inject_doorbell(e, dw, &val);
+        if (how == VKFD_INJECT_SKIP) {
+            return true;        /* it did arrive, as far as the bus can tell */
+        }
+        if (how == VKFD_INJECT_TWICE) {
+            vkfd_doorbell_deliver(e, dw, val);
+        }
     }
     return cp_doorbell(e, dw, val);
 }
@@ -81,13 +102,13 @@ static bool bad_access(VKFDEngine *e, uint32_t off, unsigned size)
 uint64_t vkfd_doorbell_read(VKFDEngine *e, uint32_t off, unsigned size)
 {
     bad_access(e, off, size);
-    return 0;
+    return vkfd_inject_gone(e) ? UINT64_MAX : 0;
 }
 
 void vkfd_doorbell_write(VKFDEngine *e, uint32_t off, uint64_t val,
                          unsigned size)
 {
-    if (bad_access(e, off, size)) {
+    if (bad_access(e, off, size) || vkfd_inject_gone(e)) {
         return;
     }
     if (size == 4) {

@@ -225,7 +225,10 @@ void vkfd_wait_reg_written(VKFDEngine *e);
 void vkfd_wait_rearm(VKFDEngine *e);
 void vkfd_wait_timer(VKFDEngine *e);
 
-/* ---- doorbell.c has the public calls only ---- */
+/* ---- doorbell.c ---- */
+
+/* A doorbell of the compute engines arrives that was held back. */
+void vkfd_doorbell_deliver(VKFDEngine *e, uint32_t dw, uint64_t val);
 
 /* ---- ih.c ---- */
 
@@ -240,6 +243,15 @@ void vkfd_ih_push(VKFDEngine *e, const VKFDIv *iv);
 uint32_t vkfd_ih_read(VKFDEngine *e, uint32_t dw);
 void vkfd_ih_write(VKFDEngine *e, uint32_t dw, uint32_t val);
 void vkfd_ih_set_rptr(VKFDEngine *e, uint32_t rptr, bool doorbell);
+/*
+ * The parts of it, for entries that come by another way. put: write an entry of
+ * eight dwords in host order, wptr, message. restamp: a new time stamp.
+ * write_back: the word in memory, if it is enabled. send: the message, always.
+ */
+void vkfd_ih_put(VKFDEngine *e, const uint32_t *entry);
+void vkfd_ih_restamp(VKFDEngine *e, uint32_t *entry);
+void vkfd_ih_write_back(VKFDEngine *e, uint32_t wptr);
+void vkfd_ih_send(VKFDEngine *e);
 /* What was sent may have been lost: send again if there is something to read. */
 void vkfd_ih_resend(VKFDEngine *e);
 
@@ -287,6 +299,60 @@ bool vkfd_pa_write(VKFDEngine *e, uint64_t pa, const void *buf, uint32_t len);
 uint64_t vkfd_pa_canon(const VKFDEngine *e, uint64_t pa);
 void vkfd_vram_read(VKFDEngine *e, uint64_t off, void *buf, uint32_t len);
 void vkfd_vram_write(VKFDEngine *e, uint64_t off, const void *buf, uint32_t len);
+
+/* ---- inject.c: one function a point, called if vkfd_inject_on() ---- */
+
+typedef enum VKFDInjectResult {
+    VKFD_INJECT_GO,             /* as usual */
+    VKFD_INJECT_SKIP,           /* not, or not now */
+    VKFD_INJECT_TWICE,
+    VKFD_INJECT_STALL,          /* the queue stands still (fetch only) */
+} VKFDInjectResult;
+
+static inline bool vkfd_inject_on(const VKFDEngine *e, VKFDInjectPoint point)
+{
+    return __builtin_expect(e->inject_hooks & 1u << point, 0);
+}
+
+/* The device answers nothing: reads give all ones, writes go nowhere. */
+static inline bool vkfd_inject_gone(const VKFDEngine *e)
+{
+    return __builtin_expect(e->inject.device == VKFD_INJECT_DEVICE_GONE, 0);
+}
+
+/* Pointed-to values may be corrupted on return. Values in host order. */
+VKFDInjectResult vkfd_inject_doorbell(VKFDEngine *e, uint32_t dw, uint64_t *val);
+VKFDInjectResult vkfd_inject_fetch(VKFDEngine *e, unsigned hqd, uint32_t *header);
+VKFDInjectResult vkfd_inject_slot(VKFDEngine *e, unsigned hqd, uint32_t vmid,
+                                  uint64_t va, uint64_t *data, uint32_t len);
+VKFDInjectResult vkfd_inject_ih_entry(VKFDEngine *e, uint32_t *entry);
+VKFDInjectResult vkfd_inject_ih_wptr(VKFDEngine *e, uint32_t *wptr);
+VKFDInjectResult vkfd_inject_msix(VKFDEngine *e);
+/* False: the walk finds no page. Else *corrupt, if any, changes the leaf entry. */
+bool vkfd_inject_walk(VKFDEngine *e, const VKFDInjectSpec **corrupt);
+/* True: the request is lost, or completes later. Also where the device hangs. */
+bool vkfd_inject_preempt(VKFDEngine *e, unsigned hqd, uint32_t request);
+/* v as a corrupt spec changes it. */
+uint64_t vkfd_inject_value(const VKFDInjectSpec *s, uint64_t v);
+
+/* ---- inject-held.c ---- */
+
+/* A queue goes off: it stands still no longer, its late writes are done. */
+void vkfd_inject_hqd_off(VKFDEngine *e, unsigned hqd);
+/* Late writes of these VMIDs are done before an invalidation is. */
+void vkfd_inject_invalidate(VKFDEngine *e, uint32_t vmids);
+/* Soft reset of the front end: a device that stalls or hangs works again. */
+void vkfd_inject_cp_reset(VKFDEngine *e);
+void vkfd_inject_timer(VKFDEngine *e);
+
+/* ---- inject-arm.c ---- */
+
+void vkfd_inject_reset(VKFDEngine *e, bool cold);
+bool vkfd_inject_state_ok(const VKFDEngine *e);
+/* After active_mask is rebuilt. */
+void vkfd_inject_post_load(VKFDEngine *e);
+uint32_t vkfd_inject_ctrl_read(VKFDEngine *e, uint32_t off);
+void vkfd_inject_ctrl_write(VKFDEngine *e, uint32_t off, uint32_t val);
 
 /* ---- clock.c ---- */
 

@@ -26,6 +26,8 @@ static const char *const counter_names[VKFD_CNT_MAX] = {
     [VKFD_CNT_HDP_FLUSH] = "hdp-flush",
     [VKFD_CNT_GUEST_ERROR] = "guest-error",
     [VKFD_CNT_REG_FAULT] = "reg-fault",
+    [VKFD_CNT_INJECTED] = "injected",
+    [VKFD_CNT_INJECT_REFUSED] = "inject-refused",
 };
 
 const char *vkfd_counter_name(unsigned counter)
@@ -116,6 +118,7 @@ void vkfd_engine_reset(VKFDEngine *e, bool cold)
     for (i = 0; i < VKFD_NUM_TIMERS; i++) {
         e->ops.set_timer(e->opaque, i, -1);
     }
+    vkfd_inject_reset(e, cold);
 }
 
 void vkfd_engine_set_bars(VKFDEngine *e, bool valid, uint64_t bar0_addr,
@@ -138,12 +141,16 @@ void vkfd_engine_timer(VKFDEngine *e, unsigned which)
 {
     if (which == VKFD_TIMER_WAIT) {
         vkfd_wait_timer(e);
+    } else if (which == VKFD_TIMER_INJECT) {
+        vkfd_inject_timer(e);
     }
 }
 
 void vkfd_engine_irq_path_up(VKFDEngine *e)
 {
-    vkfd_ih_resend(e);
+    if (!vkfd_inject_gone(e)) {
+        vkfd_ih_resend(e);
+    }
 }
 
 /* State of one loaded queue: in range, and the flags agree with each other. */
@@ -170,7 +177,7 @@ static bool state_ok(VKFDEngine *e)
 
     if (e->next_hqd >= VKFD_NUM_HQD || e->ih_armed > 1 ||
         e->ih_last_ts >> 48 || e->smn_count > VKFD_SMN_MAX ||
-        e->unmod_count > VKFD_UNMOD_MAX) {
+        e->unmod_count > VKFD_UNMOD_MAX || !vkfd_inject_state_ok(e)) {
         return false;
     }
     /* The sender's chip must be ours: size of VRAM, number of CUs. */
@@ -200,6 +207,7 @@ bool vkfd_engine_post_load(VKFDEngine *e)
     memset(e->tlb, 0, sizeof(e->tlb));
     e->run_pending = false;
     if (!state_ok(e)) {
+        e->inject.nspecs = 0;
         vkfd_engine_reset(e, true);
         return false;
     }
@@ -216,6 +224,7 @@ bool vkfd_engine_post_load(VKFDEngine *e)
             q->poll_now = 1;
         }
     }
+    vkfd_inject_post_load(e);
     vkfd_kick(e);
     return true;
 }
@@ -265,7 +274,7 @@ uint32_t vkfd_ctrl_read(VKFDEngine *e, uint32_t off)
     case VKFD_CTRL_UNMOD_COUNT:
         return e->unmod_count;
     default:
-        return 0;
+        return vkfd_inject_ctrl_read(e, off);
     }
 }
 
@@ -275,5 +284,7 @@ void vkfd_ctrl_write(VKFDEngine *e, uint32_t off, uint32_t val)
         e->ctrl_cnt_select = val;
     } else if (off == VKFD_CTRL_UNMOD_SELECT) {
         e->ctrl_unmod_select = val;
+    } else {
+        vkfd_inject_ctrl_write(e, off, val);
     }
 }

@@ -30,6 +30,8 @@
 
 #include <vkfd/pci.h>
 
+#include "inject.h"
+
 /* ---- fixed sizes and limits (all named; docs/hw-spec.md lists them) ---- */
 
 #define VKFD_NUM_REGS           (VKFD_MMIO_SIZE / 4)
@@ -62,6 +64,7 @@
 /* vkfd_engine_timer() and VKFDBusOps.set_timer(): which timer. */
 enum {
     VKFD_TIMER_WAIT,            /* next poll of a parked queue */
+    VKFD_TIMER_INJECT,          /* next delayed action of fault injection */
     VKFD_NUM_TIMERS,
 };
 
@@ -98,6 +101,10 @@ typedef enum VKFDTraceId {
     VKFD_TRACE_VM_INVALIDATE,   /* hub, engine, request */
     VKFD_TRACE_DMA_REFUSED,     /* address, length, 1 if a write */
     VKFD_TRACE_RESET,           /* 1 if cold */
+    VKFD_TRACE_INJECT_ARM,      /* specs, generation */
+    VKFD_TRACE_INJECT_FIRE,     /* spec, point, action, passages */
+    VKFD_TRACE_INJECT_REFUSE,   /* spec, point, action, passages */
+    VKFD_TRACE_INJECT_DONE,     /* delayed action: point, hqd, address */
     VKFD_TRACE_MAX,
 } VKFDTraceId;
 
@@ -187,7 +194,7 @@ typedef struct VKFDTlbEntry {
 /* A physical address: offset in VRAM, or with this bit a bus address. */
 #define VKFD_PA_SYS             (1ull << 63)
 
-typedef struct VKFDEngine {
+struct VKFDEngine {
     /* ---- set by vkfd_engine_init(), not migrated ---- */
     VKFDBusOps ops;
     void *opaque;
@@ -212,6 +219,7 @@ typedef struct VKFDEngine {
     uint32_t ctrl_cnt_select;           /* control page: CNT_SELECT */
     uint32_t ctrl_cnt_hi;               /* latched high half */
     uint32_t ctrl_unmod_select;         /* UNMOD_SELECT */
+    VKFDInject inject;
 
     /* ---- derived: not migrated, rebuilt by vkfd_engine_post_load() ---- */
     uint64_t bar0, bar0_size, bar2;     /* by vkfd_engine_set_bars() */
@@ -219,10 +227,12 @@ typedef struct VKFDEngine {
     bool run_pending;                   /* ops.schedule called, run not yet done */
     uint64_t active_mask;               /* bit n: slot n has ACTIVE set */
     uint64_t waiting_mask;              /* bit n: slot n is parked in a wait */
+    uint32_t inject_hooks;              /* bit n: a spec is armed at VKFDInjectPoint n */
+    uint64_t inject_blocked;            /* bit n: slot n stands still by injection */
     uint32_t extra_units;               /* the packet at hand costs these more */
     VKFDTlbEntry tlb[VKFD_NUM_HUB][VKFD_NUM_VMID][VKFD_TLB_SETS];
     uint32_t pkt[VKFD_PM4_MAX_DW];      /* local copy of the packet at hand */
-} VKFDEngine;
+};
 
 /*
  * Set up *e (any previous content is lost) and do a cold reset.
@@ -235,7 +245,8 @@ bool vkfd_engine_init(VKFDEngine *e, const VKFDParams *params,
 /*
  * Registers to their reset values, all queues inactive, timers cancelled.
  * cold also clears counters and the list of unmodelled accesses; an FLR or bus
- * reset keeps them. VRAM is not touched; no DMA is done. The BAR addresses are
+ * reset keeps them. Faults stay armed, what they hold back is gone, hangs end;
+ * cold starts their counting again, and @0 of the device acts again. VRAM is not touched; no DMA is done. The BAR addresses are
  * kept: call vkfd_engine_set_bars() when the reset cleared them.
  */
 void vkfd_engine_reset(VKFDEngine *e, bool cold);

@@ -86,10 +86,13 @@ static uint64_t entry_pa(uint64_t entry, uint64_t mask)
 
 /* A leaf that maps 1 << shift bytes: the 4 KiB page of va in it. */
 static VKFDFault leaf(uint64_t pte, uint64_t va, unsigned shift,
-                      VKFDTlbEntry *t)
+                      const VKFDInjectSpec *corrupt, VKFDTlbEntry *t)
 {
     uint64_t size_mask = (1ull << shift) - 1;
 
+    if (corrupt) {
+        pte = vkfd_inject_value(corrupt, pte);
+    }
     *t = (VKFDTlbEntry) { 0 };
     if (!(pte & AMDGPU_PTE_VALID)) {
         t->prt = 1;
@@ -115,11 +118,12 @@ static VKFDFault walk_flat(VKFDEngine *e, unsigned hub, uint64_t va,
     if (!read_entry(e, entry_pa(base, AMDGPU_PDE_ADDR_MASK), index, &pte)) {
         return VKFD_FAULT_DMA;
     }
-    return leaf(pte, va, AMDGPU_GPU_PAGE_SHIFT, t);
+    return leaf(pte, va, AMDGPU_GPU_PAGE_SHIFT, NULL, t);
 }
 
 static VKFDFault walk_levels(VKFDEngine *e, unsigned hub, uint32_t vmid,
-                             uint64_t va, uint64_t pde, VKFDTlbEntry *t)
+                             uint64_t va, uint64_t pde,
+                             const VKFDInjectSpec *corrupt, VKFDTlbEntry *t)
 {
     uint32_t cntl = *vm_reg(e, hub, mmVM_CONTEXT0_CNTL + vmid);
     unsigned level;
@@ -140,13 +144,13 @@ static VKFDFault walk_levels(VKFDEngine *e, unsigned hub, uint32_t vmid,
         }
         if (pde & AMDGPU_PDE_PTE) {
             /* PDB1 and PDB0 may map 1 GiB and 2 MiB; PDB2 maps nothing. */
-            return level ? leaf(pde, va, shift, t) : VKFD_FAULT_FORMAT;
+            return level ? leaf(pde, va, shift, corrupt, t) : VKFD_FAULT_FORMAT;
         }
         if (!(pde & AMDGPU_PTE_VALID)) {
             return VKFD_FAULT_PDE;
         }
     }
-    return leaf(pde, va, AMDGPU_GPU_PAGE_SHIFT, t);
+    return leaf(pde, va, AMDGPU_GPU_PAGE_SHIFT, corrupt, t);
 }
 
 static VKFDFault walk(VKFDEngine *e, unsigned hub, uint32_t vmid, uint64_t va,
@@ -159,14 +163,19 @@ static VKFDFault walk(VKFDEngine *e, unsigned hub, uint32_t vmid, uint64_t va,
                             vmid);
     uint64_t base = ctx_pair(e, hub, mmVM_CONTEXT0_PAGE_TABLE_BASE_ADDR_LO32,
                              vmid);
+    const VKFDInjectSpec *corrupt = NULL;
 
+    if (vmid && vkfd_inject_on(e, VKFD_INJECT_AT_PAGE_WALK) &&
+        !vkfd_inject_walk(e, &corrupt)) {
+        return VKFD_FAULT_PTE;
+    }
     if (page < start || page > end) {
         return VKFD_FAULT_RANGE;
     }
     if (!(base & AMDGPU_PTE_VALID)) {
         return VKFD_FAULT_PDE;
     }
-    return vmid ? walk_levels(e, hub, vmid, va, base, t)
+    return vmid ? walk_levels(e, hub, vmid, va, base, corrupt, t)
                 : walk_flat(e, hub, va, page - start, base, t);
 }
 
@@ -375,6 +384,9 @@ static void invalidate(VKFDEngine *e, unsigned hub, unsigned eng, uint32_t req)
     uint32_t vmids = VKFD_GET(req, VM_INVALIDATE_ENG0_REQ__PER_VMID_INVALIDATE_REQ);
     unsigned i;
 
+    if (hub == VKFD_HUB_GFX) {
+        vkfd_inject_invalidate(e, vmids);
+    }
     for (i = 0; i < VKFD_NUM_VMID; i++) {
         if (vmids & 1u << i) {
             memset(e->tlb[hub][i], 0, sizeof(e->tlb[hub][i]));

@@ -86,6 +86,7 @@ static void soft_reset(VKFDEngine *e, uint32_t val)
     for (i = 0; i < VKFD_NUM_HQD; i++) {
         VKFDHqd *q = &e->hqd[i];
 
+        vkfd_inject_hqd_off(e, i);
         vkfd_hqd_set_active(e, i, false);
         HQD(q, CP_HQD_DEQUEUE_REQUEST) = 0;
         q->stop = VKFD_STOP_NONE;
@@ -93,6 +94,7 @@ static void soft_reset(VKFDEngine *e, uint32_t val)
         q->poll_now = 0;
         q->epoch++;
     }
+    vkfd_inject_cp_reset(e);
     vkfd_wait_rearm(e);
 }
 

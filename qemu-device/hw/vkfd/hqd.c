@@ -187,6 +187,7 @@ void vkfd_hqd_dequeue(VKFDEngine *e, unsigned hqd, uint32_t request)
     vkfd_trace(e, VKFD_TRACE_HQD_DEQUEUE, hqd, request,
                HQD(q, CP_HQD_PQ_RPTR), HQD(q, CP_HQD_IB_RPTR),
                q->parked == VKFD_PARKED_WAIT, 0);
+    vkfd_inject_hqd_off(e, hqd);
     vkfd_hqd_set_parked(e, hqd, VKFD_PARKED_NO);
     q->poll_now = 0;
     q->stop = VKFD_STOP_NONE;
@@ -270,9 +271,10 @@ void vkfd_hqd_write(VKFDEngine *e, uint32_t dw, uint32_t val)
          * for a parked or stopped queue. Reset does not touch the MQD, which
          * may belong to somebody who is gone.
          */
-        if (val & CP_HQD_DEQUEUE_REQUEST__DEQUEUE_REQ_MASK) {
-            vkfd_hqd_dequeue(e, hqd, val &
-                             CP_HQD_DEQUEUE_REQUEST__DEQUEUE_REQ_MASK);
+        val &= CP_HQD_DEQUEUE_REQUEST__DEQUEUE_REQ_MASK;
+        if (val && !((vkfd_inject_on(e, VKFD_INJECT_AT_PREEMPT) ||
+                      e->inject_blocked) && vkfd_inject_preempt(e, hqd, val))) {
+            vkfd_hqd_dequeue(e, hqd, val);
         }
         break;
     case mmCP_HQD_PQ_WPTR_LO:

@@ -63,6 +63,16 @@ static bool pending(const VKFDEngine *e)
            (wptr & IH_RB_WPTR__OFFSET_MASK) != e->regs[mmIH_RB_RPTR];
 }
 
+void vkfd_ih_send(VKFDEngine *e)
+{
+    e->counters[VKFD_CNT_IRQ]++;
+    vkfd_trace(e, VKFD_TRACE_IH_IRQ, e->regs[mmIH_RB_WPTR],
+               e->regs[mmIH_RB_RPTR], 0, 0, 0, 0);
+    /* Write-back before the message. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    e->ops.raise_irq(e->opaque);
+}
+
 /*
  * Send the MSI if there is something to read. With RPTR_REARM the next one is
  * held until the driver has written rptr.
@@ -81,18 +91,25 @@ static void signal_irq(VKFDEngine *e)
         }
         e->ih_armed = 0;
     }
-    e->counters[VKFD_CNT_IRQ]++;
-    vkfd_trace(e, VKFD_TRACE_IH_IRQ, e->regs[mmIH_RB_WPTR],
-               e->regs[mmIH_RB_RPTR], 0, 0, 0, 0);
-    /* Write-back before the message. */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    e->ops.raise_irq(e->opaque);
+    if (vkfd_inject_on(e, VKFD_INJECT_AT_MSIX)) {
+        VKFDInjectResult how = vkfd_inject_msix(e);
+
+        if (how == VKFD_INJECT_SKIP) {
+            return;
+        }
+        if (how == VKFD_INJECT_TWICE) {
+            vkfd_ih_send(e);
+        }
+    }
+    vkfd_ih_send(e);
 }
 
-static void lost(VKFDEngine *e, const VKFDIv *iv, unsigned why)
+static void lost(VKFDEngine *e, const uint32_t *entry, unsigned why)
 {
     e->counters[VKFD_CNT_IH_LOST]++;
-    vkfd_trace(e, VKFD_TRACE_IH_LOST, iv->client, iv->source, why, 0, 0, 0);
+    vkfd_trace(e, VKFD_TRACE_IH_LOST,
+               VKFD_GET(entry[0], VKFD_IH_DW0__CLIENT_ID),
+               VKFD_GET(entry[0], VKFD_IH_DW0__SOURCE_ID), why, 0, 0, 0);
 }
 
 static void latch_overflow(VKFDEngine *e)
@@ -105,9 +122,17 @@ static void latch_overflow(VKFDEngine *e)
     }
 }
 
-static void build_entry(VKFDEngine *e, const VKFDIv *iv, uint32_t *dw)
+void vkfd_ih_restamp(VKFDEngine *e, uint32_t *entry)
 {
     uint64_t ts = vkfd_clock_timestamp(e);
+
+    entry[1] = ts;
+    entry[2] = (entry[2] & ~VKFD_IH_DW2__TIMESTAMP_HI_MASK) |
+               ((ts >> 32) & VKFD_IH_DW2__TIMESTAMP_HI_MASK);
+}
+
+static void build_entry(VKFDEngine *e, const VKFDIv *iv, uint32_t *dw)
+{
     uint32_t lut = (iv->mm_hub ? mmIH_VMID_0_LUT_MM : mmIH_VMID_0_LUT) + iv->vmid;
     unsigned i;
 
@@ -116,24 +141,19 @@ static void build_entry(VKFDEngine *e, const VKFDIv *iv, uint32_t *dw)
             (uint32_t)iv->ring_id << VKFD_IH_DW0__RING_ID__SHIFT |
             (uint32_t)iv->vmid << VKFD_IH_DW0__VMID__SHIFT |
             (iv->mm_hub ? VKFD_IH_DW0__VMID_TYPE_MASK : 0);
-    dw[1] = ts;
-    dw[2] = (ts >> 32) & VKFD_IH_DW2__TIMESTAMP_HI_MASK;
+    dw[2] = 0;
     dw[3] = e->regs[lut] & VKFD_IH_DW3__PASID_MASK;
     for (i = 0; i < 4; i++) {
         dw[4 + i] = iv->ctx[i];
     }
-    vkfd_trace(e, VKFD_TRACE_IH_PUSH, iv->client, iv->source, iv->ring_id,
-               iv->vmid, dw[3], iv->ctx[0]);
-    for (i = 0; i < VKFD_IH_ENTRY_DW; i++) {
-        dw[i] = vkfd_le32(dw[i]);
-    }
+    vkfd_ih_restamp(e, dw);
 }
 
-static void write_back(VKFDEngine *e)
+void vkfd_ih_write_back(VKFDEngine *e, uint32_t wptr)
 {
     uint64_t addr = vkfd_pair(e->regs[mmIH_RB_WPTR_ADDR_LO],
                               e->regs[mmIH_RB_WPTR_ADDR_HI]);
-    uint32_t v = vkfd_le32(e->regs[mmIH_RB_WPTR]);
+    uint32_t v = vkfd_le32(wptr);
 
     if (!(e->regs[mmIH_RB_CNTL] & IH_RB_CNTL__WPTR_WRITEBACK_ENABLE_MASK)) {
         return;
@@ -145,17 +165,31 @@ static void write_back(VKFDEngine *e)
     }
 }
 
-void vkfd_ih_push(VKFDEngine *e, const VKFDIv *iv)
+/* wptr moved: tell memory. */
+static void publish_wptr(VKFDEngine *e)
+{
+    uint32_t wptr = e->regs[mmIH_RB_WPTR];
+
+    if (vkfd_inject_on(e, VKFD_INJECT_AT_IH_WPTR) &&
+        (e->regs[mmIH_RB_CNTL] & IH_RB_CNTL__WPTR_WRITEBACK_ENABLE_MASK) &&
+        vkfd_inject_ih_wptr(e, &wptr) == VKFD_INJECT_SKIP) {
+        return;
+    }
+    vkfd_ih_write_back(e, wptr);
+}
+
+void vkfd_ih_put(VKFDEngine *e, const uint32_t *entry)
 {
     uint32_t cntl = e->regs[mmIH_RB_CNTL];
     uint32_t size = ring_size(e), mask = size - 1;
-    uint32_t wptr, used, entry[VKFD_IH_ENTRY_DW];
+    uint32_t wptr, used, le[VKFD_IH_ENTRY_DW];
     uint64_t base = (uint64_t)e->regs[mmIH_RB_BASE] << 8 |
                     (uint64_t)(e->regs[mmIH_RB_BASE_HI] & 0xff) << 40;
     bool full, latched;
+    unsigned i;
 
     if (!(cntl & IH_RB_CNTL__RB_ENABLE_MASK) || !size) {
-        lost(e, iv, 0);
+        lost(e, entry, 0);
         return;
     }
     /* Both pointers are the guest's: whole entries inside the ring. */
@@ -165,15 +199,23 @@ void vkfd_ih_push(VKFDEngine *e, const VKFDIv *iv)
     full = used + VKFD_IH_ENTRY_SIZE >= size;
     latched = e->regs[mmIH_RB_WPTR] & IH_RB_WPTR__RB_OVERFLOW_MASK;
     if (full && !(cntl & IH_RB_CNTL__WPTR_OVERFLOW_ENABLE_MASK)) {
-        lost(e, iv, 1);
+        lost(e, entry, 1);
         return;
     }
 
-    build_entry(e, iv, entry);
+    for (i = 0; i < VKFD_IH_ENTRY_DW; i++) {
+        le[i] = vkfd_le32(entry[i]);
+    }
+    vkfd_trace(e, VKFD_TRACE_IH_PUSH,
+               VKFD_GET(entry[0], VKFD_IH_DW0__CLIENT_ID),
+               VKFD_GET(entry[0], VKFD_IH_DW0__SOURCE_ID),
+               VKFD_GET(entry[0], VKFD_IH_DW0__RING_ID),
+               VKFD_GET(entry[0], VKFD_IH_DW0__VMID),
+               entry[3] & VKFD_IH_DW3__PASID_MASK, entry[4]);
     /* Work the entry announces before the entry. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (!ih_write_mem(e, base + wptr, entry, sizeof(entry))) {
-        lost(e, iv, 2);
+    if (!ih_write_mem(e, base + wptr, le, sizeof(le))) {
+        lost(e, entry, 2);
         return;
     }
     e->counters[VKFD_CNT_IH_ENTRY]++;
@@ -181,13 +223,34 @@ void vkfd_ih_push(VKFDEngine *e, const VKFDIv *iv)
     e->regs[mmIH_RB_WPTR] = (e->regs[mmIH_RB_WPTR] &
                              IH_RB_WPTR__RB_OVERFLOW_MASK) | wptr;
     if (latched || full) {
-        lost(e, iv, 1);         /* an older one was overwritten */
+        lost(e, entry, 1);      /* an older one was overwritten */
     }
     if (full && !latched) {
         latch_overflow(e);
     }
-    write_back(e);
+    publish_wptr(e);
     signal_irq(e);
+}
+
+void vkfd_ih_push(VKFDEngine *e, const VKFDIv *iv)
+{
+    uint32_t entry[VKFD_IH_ENTRY_DW];
+    VKFDInjectResult how;
+
+    build_entry(e, iv, entry);
+    /* An entry for a ring that is off passes nothing: it is lost anyway. */
+    if (vkfd_inject_on(e, VKFD_INJECT_AT_IH_ENTRY) && ring_size(e) &&
+        (e->regs[mmIH_RB_CNTL] & IH_RB_CNTL__RB_ENABLE_MASK)) {
+        how = vkfd_inject_ih_entry(e, entry);
+        if (how == VKFD_INJECT_SKIP) {
+            return;
+        }
+        if (how == VKFD_INJECT_TWICE) {
+            vkfd_ih_put(e, entry);
+            vkfd_ih_restamp(e, entry);
+        }
+    }
+    vkfd_ih_put(e, entry);
 }
 
 void vkfd_ih_set_rptr(VKFDEngine *e, uint32_t rptr, bool doorbell)

@@ -161,6 +161,34 @@ static VKFDPm4Result write_data(VKFDEngine *e, const VKFDPm4Ctx *c,
            ? VKFD_PM4_DONE : VKFD_PM4_STOP;
 }
 
+/* The data write of a RELEASE_MEM, va aligned to len. False: the queue stopped. */
+static bool write_fence(VKFDEngine *e, const VKFDPm4Ctx *c, uint64_t va,
+                        uint64_t data, uint32_t len)
+{
+    VKFDInjectResult how = VKFD_INJECT_GO;
+    uint64_t v64;
+    uint32_t v32;
+    bool ok;
+
+    if (vkfd_inject_on(e, VKFD_INJECT_AT_SLOT)) {
+        how = vkfd_inject_slot(e, c->hqd, c->vmid, va, &data, len);
+        if (how == VKFD_INJECT_SKIP) {
+            return true;
+        }
+    }
+    v64 = vkfd_le64(data);
+    v32 = vkfd_le32(data);
+    /* What earlier packets wrote before the fence that says so. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    ok = vkfd_q_write(e, c->hqd, c->vmid, va,
+                      len == 4 ? (void *)&v32 : (void *)&v64, len);
+    if (ok && how == VKFD_INJECT_TWICE) {
+        ok = vkfd_q_write(e, c->hqd, c->vmid, va,
+                          len == 4 ? (void *)&v32 : (void *)&v64, len);
+    }
+    return ok;
+}
+
 /* Body: event and cache ops, selectors, addr lo/hi, data lo/hi, context id. */
 static VKFDPm4Result release_mem(VKFDEngine *e, const VKFDPm4Ctx *c,
                                  const uint32_t *body)
@@ -182,16 +210,9 @@ static VKFDPm4Result release_mem(VKFDEngine *e, const VKFDPm4Ctx *c,
     }
     vkfd_trace(e, VKFD_TRACE_RELEASE_MEM, c->hqd, va, data, body[6], int_sel, 0);
 
-    if (data_sel != RELEASE_MEM_DATA_NONE) {
-        uint64_t v64 = vkfd_le64(data);
-        uint32_t v32 = vkfd_le32(data);
-
-        /* What earlier packets wrote before the fence that says so. */
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        if (!vkfd_q_write(e, c->hqd, c->vmid, va & ~(uint64_t)(len - 1),
-                          len == 4 ? (void *)&v32 : (void *)&v64, len)) {
-            return VKFD_PM4_STOP;
-        }
+    if (data_sel != RELEASE_MEM_DATA_NONE &&
+        !write_fence(e, c, va & ~(uint64_t)(len - 1), data, len)) {
+        return VKFD_PM4_STOP;
     }
     if (int_sel == RELEASE_MEM_INT_ONLY || int_sel == RELEASE_MEM_INT_AFTER_WRITE) {
         cp_interrupt(e, c->hqd, GFX_9_0__SRCID__CP_EOP_INTERRUPT,

@@ -346,6 +346,9 @@ uint32_t vkfd_mmio_read(VKFDEngine *e, uint32_t off)
         e->counters[VKFD_CNT_BAD_ACCESS]++;
         return 0;
     }
+    if (vkfd_inject_gone(e)) {
+        return UINT32_MAX;
+    }
     val = vkfd_reg_read(e, off / 4);
     vkfd_trace(e, VKFD_TRACE_REG_READ, off, val, 0, 0, 0, 0);
     return val;
@@ -355,6 +358,9 @@ void vkfd_mmio_write(VKFDEngine *e, uint32_t off, uint32_t val)
 {
     if ((off & 3) || off >= VKFD_MMIO_SIZE) {
         e->counters[VKFD_CNT_BAD_ACCESS]++;
+        return;
+    }
+    if (vkfd_inject_gone(e)) {
         return;
     }
     vkfd_trace(e, VKFD_TRACE_REG_WRITE, off, val, 0, 0, 0, 0);

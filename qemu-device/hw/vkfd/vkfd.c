@@ -6,12 +6,14 @@
  * operations the engine asks for. What the hardware does is in the engine.
  *
  *   -device vkfd[,vram-size=SIZE][,visible-vram=SIZE][,cus=N][,memdev=ID]
+ *                [,inject=SPECS]
  *
  *   vram-size       64 MiB to 16 GiB, a power of two (default 1 GiB)
  *   visible-vram    part of it that drivers may offer as CPU-visible, whole MiB
  *                   (default: all). BAR0 maps all of it in any case.
  *   cus             compute units, 1 to 16 (default 4)
  *   memdev          memory backend of exactly vram-size to use as VRAM
+ *   inject          faults to inject (docs/injection.md)
  *   x-cp-budget     units of work a queue gets in one pass
  *
  * Read-only properties "counters" and "unmodelled-accesses" list what the
@@ -51,7 +53,7 @@
  * Mappings change in several ways (config writes, reset, power state), so this
  * is called before anything that may do DMA rather than where they change.
  */
-static void vkfd_sync_bars(VKFDState *s)
+void vkfd_sync_bars(VKFDState *s)
 {
     PCIDevice *pdev = PCI_DEVICE(s);
     pcibus_t vram = pci_get_bar_addr(pdev, VKFD_BAR_VRAM);
@@ -114,8 +116,17 @@ static void vkfd_timer_wait(void *opaque)
     vkfd_engine_timer(&s->engine, VKFD_TIMER_WAIT);
 }
 
+static void vkfd_timer_inject(void *opaque)
+{
+    VKFDState *s = opaque;
+
+    vkfd_sync_bars(s);
+    vkfd_engine_timer(&s->engine, VKFD_TIMER_INJECT);
+}
+
 static QEMUTimerCB *const vkfd_timer_cb[VKFD_NUM_TIMERS] = {
     [VKFD_TIMER_WAIT] = vkfd_timer_wait,
+    [VKFD_TIMER_INJECT] = vkfd_timer_inject,
 };
 
 /*
@@ -170,6 +181,7 @@ static void vkfd_bar_control_write(void *opaque, hwaddr off, uint64_t val,
     VKFDState *s = opaque;
 
     if (vkfd_dword(s, "control page", off, size, true)) {
+        vkfd_sync_bars(s);
         vkfd_ctrl_write(&s->engine, off, val);
     }
 }
@@ -433,6 +445,7 @@ static void vkfd_realize(PCIDevice *pdev, Error **errp)
     if (!vkfd_engine_init(&s->engine, &params, &vkfd_bus_ops, s)) {
         g_assert_not_reached();
     }
+    vkfd_inject_realize(s);
 }
 
 static void vkfd_exit(PCIDevice *pdev)
@@ -549,6 +562,12 @@ static void vkfd_class_init(ObjectClass *klass, void *data)
                               NULL, NULL, NULL);
     object_class_property_set_description(klass, "counters",
         "Event counters, as in the control page");
+    vkfd_inject_class_init(klass);
+}
+
+static void vkfd_finalize(Object *obj)
+{
+    g_free(VKFD(obj)->props.inject);
 }
 
 static const TypeInfo vkfd_types[] = {
@@ -556,6 +575,7 @@ static const TypeInfo vkfd_types[] = {
         .name = TYPE_VKFD,
         .parent = TYPE_PCI_DEVICE,
         .instance_size = sizeof(VKFDState),
+        .instance_finalize = vkfd_finalize,
         .class_init = vkfd_class_init,
         .interfaces = (InterfaceInfo[]) {
             { INTERFACE_PCIE_DEVICE },

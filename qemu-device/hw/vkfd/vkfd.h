@@ -33,6 +33,7 @@ typedef struct VKFDProps {
     uint32_t cus;
     uint32_t cp_budget;         /* work units a queue gets in one pass */
     HostMemoryBackend *memdev;  /* VRAM, or NULL: the device's own RAM */
+    char *inject;               /* faults to arm when realized, or NULL */
 } VKFDProps;
 
 struct VKFDState {
@@ -67,6 +68,14 @@ extern const VMStateDescription vmstate_vkfd;
 
 /* bus.c; opaque is the VKFDState. */
 extern const VKFDBusOps vkfd_bus_ops;
+
+/* Tell the engine where the BARs are: before anything that may do DMA. */
+void vkfd_sync_bars(VKFDState *s);
+
+/* inject-qom.c: properties of fault injection. */
+void vkfd_inject_class_init(ObjectClass *klass);
+/* Arm what the command line says; the engine is ready. */
+void vkfd_inject_realize(VKFDState *s);
 
 /* vmstate.c calls this once all state is there; false: inconsistent. */
 bool vkfd_post_load(VKFDState *s);

@@ -6,6 +6,7 @@
  */
 
 #include "qemu/osdep.h"
+#include "qemu/cutils.h"
 #include "hw/pci/msix.h"
 #include "vkfd.h"
 
@@ -53,10 +54,88 @@ static const VMStateDescription vmstate_vkfd_smn = {
     }
 };
 
-static const VMStateDescription vmstate_vkfd_engine = {
-    .name = "vkfd/engine",
+static const VMStateDescription vmstate_vkfd_inject_spec = {
+    .name = "vkfd/inject/spec",
     .version_id = 1,
     .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(passages, VKFDInjectSpec),
+        VMSTATE_UINT64(arg, VKFDInjectSpec),
+        VMSTATE_UINT32(first, VKFDInjectSpec),
+        VMSTATE_UINT32(every, VKFDInjectSpec),
+        VMSTATE_UINT32(count, VKFDInjectSpec),
+        VMSTATE_UINT32(fired, VKFDInjectSpec),
+        VMSTATE_UINT32(refused, VKFDInjectSpec),
+        VMSTATE_UINT32_ARRAY(entry, VKFDInjectSpec, VKFD_IH_ENTRY_DW),
+        VMSTATE_UINT8(point, VKFDInjectSpec),
+        VMSTATE_UINT8(action, VKFDInjectSpec),
+        VMSTATE_UINT8(set, VKFDInjectSpec),
+        VMSTATE_UINT8(dw, VKFDInjectSpec),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_vkfd_inject_held = {
+    .name = "vkfd/inject/held",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_INT64(deadline, VKFDInjectHeld),
+        VMSTATE_UINT64(addr, VKFDInjectHeld),
+        VMSTATE_UINT64(data, VKFDInjectHeld),
+        VMSTATE_UINT32_ARRAY(entry, VKFDInjectHeld, VKFD_IH_ENTRY_DW),
+        VMSTATE_UINT8(point, VKFDInjectHeld),
+        VMSTATE_UINT8(len, VKFDInjectHeld),
+        VMSTATE_UINT8(hqd, VKFDInjectHeld),
+        VMSTATE_UINT8(vmid, VKFDInjectHeld),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+/*
+ * Sent once somebody armed something, or a text is being written. What is armed
+ * then goes along, also if that is nothing any more: it is not what the command
+ * line of the other end says.
+ */
+static bool vkfd_inject_needed(void *opaque)
+{
+    VKFDEngine *e = opaque;
+
+    return e->inject.generation ||
+           !buffer_is_zero(e->inject.text, sizeof(e->inject.text));
+}
+
+static const VMStateDescription vmstate_vkfd_inject = {
+    .name = "vkfd/engine/inject",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = vkfd_inject_needed,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(inject.nspecs, VKFDEngine),
+        VMSTATE_UINT32(inject.nheld, VKFDEngine),
+        VMSTATE_UINT32(inject.generation, VKFDEngine),
+        VMSTATE_STRUCT_ARRAY(inject.spec, VKFDEngine, VKFD_INJECT_SPECS, 1,
+                             vmstate_vkfd_inject_spec, VKFDInjectSpec),
+        VMSTATE_STRUCT_ARRAY(inject.held, VKFDEngine, VKFD_INJECT_HELD_MAX, 1,
+                             vmstate_vkfd_inject_held, VKFDInjectHeld),
+        VMSTATE_UINT64(inject.stalled, VKFDEngine),
+        VMSTATE_UINT64(inject.passed, VKFDEngine),
+        VMSTATE_UINT64(inject.dequeuing, VKFDEngine),
+        VMSTATE_UINT64(inject.dequeue_hung, VKFDEngine),
+        VMSTATE_UINT32(inject.ctrl_status, VKFDEngine),
+        VMSTATE_UINT32(inject.ctrl_pos, VKFDEngine),
+        VMSTATE_UINT32(inject.ctrl_select, VKFDEngine),
+        VMSTATE_UINT32(inject.ctrl_hi, VKFDEngine),
+        VMSTATE_UINT8(inject.device, VKFDEngine),
+        VMSTATE_UINT8_ARRAY(inject.text, VKFDEngine, VKFD_INJECT_TEXT_SIZE),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_vkfd_engine = {
+    .name = "vkfd/engine",
+    .version_id = 2,            /* 2: counters of fault injection */
+    .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
         /* Guest-visible in reset values: both ends must agree. */
         VMSTATE_UINT32_EQUAL(cus, VKFDEngine, "property cus differs"),
@@ -79,6 +158,10 @@ static const VMStateDescription vmstate_vkfd_engine = {
         VMSTATE_UINT32(ctrl_cnt_hi, VKFDEngine),
         VMSTATE_UINT32(ctrl_unmod_select, VKFDEngine),
         VMSTATE_END_OF_LIST()
+    },
+    .subsections = (const VMStateDescription * const []) {
+        &vmstate_vkfd_inject,
+        NULL
     }
 };
 
@@ -95,7 +178,7 @@ const VMStateDescription vmstate_vkfd = {
     .fields = (const VMStateField[]) {
         VMSTATE_PCI_DEVICE(parent_obj, VKFDState),
         VMSTATE_MSIX(parent_obj, VKFDState),
-        VMSTATE_STRUCT(engine, VKFDState, 1, vmstate_vkfd_engine, VKFDEngine),
+        VMSTATE_STRUCT(engine, VKFDState, 2, vmstate_vkfd_engine, VKFDEngine),
         VMSTATE_END_OF_LIST()
     }
 };

@@ -171,18 +171,33 @@ void bus_run(Bus *b)
     }
 }
 
+/* The timer that expires first, or VKFD_NUM_TIMERS. */
+static unsigned next_timer(const Bus *b)
+{
+    unsigned i, next = VKFD_NUM_TIMERS;
+
+    for (i = 0; i < VKFD_NUM_TIMERS; i++) {
+        if (b->timer[i] >= 0 && (next == VKFD_NUM_TIMERS ||
+                                 b->timer[i] < b->timer[next])) {
+            next = i;
+        }
+    }
+    return next;
+}
+
 void bus_advance(Bus *b, uint64_t ns)
 {
     uint64_t end = b->now + ns;
+    unsigned t;
 
     bus_run(b);
-    while (b->timer[VKFD_TIMER_WAIT] >= 0 &&
-           (uint64_t)b->timer[VKFD_TIMER_WAIT] <= end) {
-        if ((uint64_t)b->timer[VKFD_TIMER_WAIT] > b->now) {
-            b->now = b->timer[VKFD_TIMER_WAIT];
+    while ((t = next_timer(b)) != VKFD_NUM_TIMERS &&
+           (uint64_t)b->timer[t] <= end) {
+        if ((uint64_t)b->timer[t] > b->now) {
+            b->now = b->timer[t];
         }
-        b->timer[VKFD_TIMER_WAIT] = -1;
-        vkfd_engine_timer(b->e, VKFD_TIMER_WAIT);
+        b->timer[t] = -1;
+        vkfd_engine_timer(b->e, t);
         bus_run(b);
     }
     b->now = end;

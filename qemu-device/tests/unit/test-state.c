@@ -67,7 +67,7 @@ static void test_hostile_fields(void)
     Bus *src = start();
     unsigned i;
 
-    for (i = 0; i < 16; i++) {
+    for (i = 0; i < 28; i++) {
         Bus *b = migrate(src);
         VKFDEngine *e = b->e;
         bool good = false;
@@ -90,6 +90,52 @@ static void test_hostile_fields(void)
         case 14:
             e->unmod_count = 1;
             e->unmod[0].reg = VKFD_MMIO_SIZE;
+            break;
+        case 15: e->inject.nspecs = VKFD_INJECT_SPECS + 1; break;
+        case 16: e->inject.nheld = VKFD_INJECT_HELD_MAX + 1; break;
+        case 17: e->inject.device = VKFD_INJECT_DEVICE_GONE + 1; break;
+        case 18: e->inject.nspecs = 1; break;                   /* every 0 */
+        case 19:
+            e->inject.nspecs = 1;
+            e->inject.spec[0] = (VKFDInjectSpec) {
+                .point = VKFD_INJECT_AT_MSIX, .first = 1, .every = 1,
+                .action = VKFD_INJECT_DO_CORRUPT, .arg = 1,
+            };
+            break;
+        case 20:
+            e->inject.nspecs = 1;
+            e->inject.spec[0] = (VKFDInjectSpec) {
+                .point = VKFD_INJECT_AT_IH_ENTRY, .first = 1, .every = 1,
+                .action = VKFD_INJECT_DO_CORRUPT, .arg = 1, .dw = 8,
+            };
+            break;
+        case 21:
+            e->inject.nspecs = 1;
+            e->inject.spec[0] = (VKFDInjectSpec) {
+                .point = VKFD_INJECT_AT_SLOT, .first = 1, .every = 1,
+                .action = VKFD_INJECT_DO_DELAY, .arg = UINT64_MAX,
+            };
+            break;
+        case 22:
+            e->inject.nheld = 1;
+            e->inject.held[0].point = VKFD_INJECT_POINTS;
+            break;
+        case 23:
+            e->inject.nheld = 1;
+            e->inject.held[0].hqd = VKFD_NUM_HQD;
+            break;
+        case 24:
+            e->inject.nheld = 1;
+            e->inject.held[0].point = VKFD_INJECT_AT_SLOT;
+            e->inject.held[0].len = 200;
+            break;
+        case 25:
+            e->inject.nheld = 1;
+            e->inject.held[0].addr = VKFD_DOORBELL_BAR_SIZE / 4;
+            break;
+        case 26:
+            e->inject.nheld = 1;
+            e->inject.device = VKFD_INJECT_DEVICE_GONE;
             break;
         default:
             e->hqd[0].wait_pa = UINT64_MAX;
@@ -116,6 +162,42 @@ static void test_hostile_fields(void)
     bus_free(src);
 }
 
+/* Random as well, within what is accepted: specs of every kind, much held back. */
+static void fix_inject(VKFDInject *in)
+{
+    static const char *const texts[] = {
+        "doorbell:dup@1/3", "fetch:drop@5/7", "slot:delay:3us@2/2",
+        "ih-entry:dup@1/4", "ih-wptr:delay@3/2", "msix:dup:1us@1/5",
+        "page-walk:corrupt:0x1@9/9", "preempt:delay@1/2", "fetch:delay:1us@3/50",
+    };
+    VKFDInjectError err;
+    uint32_t i, n;
+
+    in->nspecs = sizeof(texts) / sizeof(texts[0]);
+    for (i = 0; i < in->nspecs; i++) {
+        if (!vkfd_inject_parse(texts[i], &in->spec[i], &n, &err)) {
+            abort();
+        }
+    }
+    in->nheld %= VKFD_INJECT_HELD_MAX + 1;
+    for (i = 0; i < in->nheld; i++) {
+        VKFDInjectHeld *h = &in->held[i];
+
+        h->point %= VKFD_INJECT_POINTS;
+        h->hqd %= VKFD_NUM_HQD;
+        h->vmid %= VKFD_NUM_VMID;
+        h->len = h->len & 1 ? 4 : 8;
+        if (h->point == VKFD_INJECT_AT_DOORBELL) {
+            h->addr %= VKFD_DOORBELL_BAR_SIZE / 4;
+        }
+        h->deadline &= INT64_MAX;
+        if (i & 1) {
+            h->deadline %= 2000000;
+        }
+    }
+    in->device %= VKFD_INJECT_DEVICE_GONE;
+}
+
 /* Every byte random, except what makes the check pass: it runs and ends. */
 static void test_random_state(void)
 {
@@ -140,6 +222,7 @@ static void test_random_state(void)
             e->ih_last_ts &= (1ull << 48) - 1;
             e->smn_count %= VKFD_SMN_MAX + 1;
             e->unmod_count %= VKFD_UNMOD_MAX + 1;
+            fix_inject(&e->inject);
             for (i = 0; i < VKFD_UNMOD_MAX; i++) {
                 e->unmod[i].reg &= (VKFD_MMIO_SIZE - 1) & ~3u;
             }
@@ -158,6 +241,7 @@ static void test_random_state(void)
         for (i = 0; i < 100; i++) {
             b->now += 10000;
             vkfd_engine_timer(e, VKFD_TIMER_WAIT);
+            vkfd_engine_timer(e, VKFD_TIMER_INJECT);
             vkfd_engine_run(e);
         }
         for (i = 0; i < VKFD_NUM_REGS; i++) {
