@@ -21,12 +21,16 @@ VKFD_SUITE=trixie
 # How much slower than the stock kernel the debug kernel is: limits grow with it.
 # shellcheck disable=SC2034
 VKFD_DEBUG_SCALE=6
-export VKFD_TOP VKFD_BUILD VKFD_CACHE VKFD_SUITE LC_ALL=C.UTF-8
+# The program that the user started; steps end when it is gone.
+: "${VKFD_OWNER:=$$}"
+export VKFD_TOP VKFD_BUILD VKFD_CACHE VKFD_SUITE VKFD_OWNER LC_ALL=C.UTF-8
 
 say() { printf 'vkfd: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
 
-# as_root CMD...: run CMD as root, or print the line that does and stop.
+# as_root CMD...: run CMD as root, or print the line that does and stop. Before
+# the first one behind `logged`, which is not in the terminal's foreground, call
+# `as_root true`: it asks for the password.
 as_root() {
 	if [[ $(id -u) == 0 ]]; then
 		"$@"
@@ -72,32 +76,51 @@ need_space() {
 	((free >= $2)) || die "no disk space for $3: $1 has $free MiB free, $2 MiB are needed"
 }
 
+# end_group PGID: end a process group and wait until nothing of it runs.
+end_group() {
+	local t
+	kill -TERM -- "-$1" 2>/dev/null || :
+	for ((t = 0; t < 100; t++)); do
+		kill -0 -- "-$1" 2>/dev/null || return 0
+		((t != 50)) || kill -KILL -- "-$1" 2>/dev/null || :
+		sleep 0.1
+	done
+}
+
 # logged LOG WHAT CMD...: run CMD with all output in LOG and a progress line
-# now and then; on failure name the log and return 2. Interrupting kills CMD.
+# now and then; on failure name the log and return 2. CMD is a process group of
+# its own and ends, with all that it started, when we are interrupted or the
+# program that the user started is gone.
 logged() {
 	local log=$1 what=$2 pid rc=0 t=0 line
 	shift 2
 	mkdir -p "$(dirname "$log")"
 	say "$what"
+	set -m
 	"$@" >"$log" 2>&1 </dev/null &
 	pid=$!
+	set +m
 	# shellcheck disable=SC2064  # the pid of now is meant
-	trap "kill $pid 2>/dev/null || :; wait $pid 2>/dev/null || :; exit 130" INT TERM
+	trap "end_group $pid; exit 130" INT
+	# shellcheck disable=SC2064
+	trap "end_group $pid; exit 143" TERM HUP
 	while kill -0 "$pid" 2>/dev/null; do
 		sleep 0.2
+		kill -0 "$VKFD_OWNER" 2>/dev/null || { end_group "$pid"; exit 143; }
 		if ((++t % 100 == 0)); then
 			line=$(tail -c 400 "$log" | tr '\r' '\n' | grep -v '^$' | tail -n 1 | cut -c1-90 || :)
 			say "  $((t / 5))s: $line"
 		fi
 	done
 	wait "$pid" || rc=$?
-	trap - INT TERM
+	trap - INT TERM HUP
 	((rc == 0)) && return 0
-	tail -n 15 "$log" | sed 's/^/vkfd:   | /' >&2
-	if grep -qE 'No space left on device' "$log"; then
+	if grep -qE 'No space left on device|enough free space' "$log"; then
 		what+=": no disk space"
 	elif grep -qE 'Failed to fetch|Could not (connect|resolve)|Temporary failure' "$log"; then
 		what+=": the archive cannot be reached (no network?)"
+	else
+		tail -n 15 "$log" | sed 's/^/vkfd:   | /' >&2
 	fi
 	say "failed (status $rc): $what; see $log"
 	return 2
