@@ -134,8 +134,8 @@ static const VMStateDescription vmstate_vkfd_inject = {
 
 static const VMStateDescription vmstate_vkfd_engine = {
     .name = "vkfd/engine",
-    .version_id = 2,            /* 2: counters of fault injection */
-    .minimum_version_id = 2,
+    .version_id = 1,
+    .minimum_version_id = 1,
     .fields = (const VMStateField[]) {
         /* Guest-visible in reset values: both ends must agree. */
         VMSTATE_UINT32_EQUAL(cus, VKFDEngine, "property cus differs"),
@@ -172,13 +172,13 @@ static int vkfd_vmstate_post_load(void *opaque, int version_id)
 
 const VMStateDescription vmstate_vkfd = {
     .name = "vkfd",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,            /* 2: counters of fault injection */
+    .minimum_version_id = 2,
     .post_load = vkfd_vmstate_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_PCI_DEVICE(parent_obj, VKFDState),
         VMSTATE_MSIX(parent_obj, VKFDState),
-        VMSTATE_STRUCT(engine, VKFDState, 2, vmstate_vkfd_engine, VKFDEngine),
+        VMSTATE_STRUCT(engine, VKFDState, 1, vmstate_vkfd_engine, VKFDEngine),
         VMSTATE_END_OF_LIST()
     }
 };

@@ -2,6 +2,7 @@
 /* vkfd: reset and migration in the middle of work. */
 
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "qemu/module.h"
 #include "libqtest.h"
 #include "qobject/qdict.h"
@@ -254,6 +255,69 @@ static void test_migration(void *obj, void *data, QGuestAllocator *unused)
     qpci_free_pc(to_bus);
 }
 
+/* What is armed, counted and held back goes along. */
+static void test_migration_inject(void *obj, void *data, QGuestAllocator *unused)
+{
+    QTestState *from = qtest_init(MIGRATION_ARGS);
+    QTestState *to = qtest_init(MIGRATION_ARGS " -incoming defer");
+    QPCIBus *bus = qpci_new_pc(from, NULL), *to_bus = qpci_new_pc(to, NULL);
+    static const char text[] = "slot:delay:2ms@1;fetch:hang@4";
+    QGuestAllocator alloc;
+    QVkfd src = { 0 }, dst;
+    QVkfdQueue u;
+    uint64_t mem, va;
+    uint32_t v;
+    unsigned i;
+
+    pc_alloc_init(&alloc, from, ALLOC_NO_FLAGS);
+    qvkfd_attach(&src, bus, QPCI_DEVFN(4, 0), &alloc);
+    qvkfd_start(&src);
+    mem = qvkfd_alloc(&src, 8, 4096);
+    va = qvkfd_va(8, mem);
+    qvkfd_queue_init(&src, &u, 1, 0, 0, 8, 10);
+    qvkfd_queue_load(&u);
+    for (i = 0; i < sizeof(text); i += 4) {
+        memcpy(&v, text + i, MIN(sizeof(text) - i, 4));
+        qvkfd_ctrl_wr(&src, VKFD_CTRL_INJECT_TEXT + i, le32_to_cpu(v));
+    }
+    qvkfd_ctrl_wr(&src, VKFD_CTRL_INJECT_GO, VKFD_INJECT_GO_ARM);
+    g_assert_cmpuint(qvkfd_ctrl_rd(&src, VKFD_CTRL_INJECT_COUNT), ==, 2);
+    qvkfd_emit_release(&u, va, 1, RELEASE_MEM_INT_AFTER_WRITE, 1);
+    qvkfd_emit_write(&u, va + 8, 2);
+    qvkfd_kick(&u);
+    qvkfd_wait_mem(&src, mem + 8, 2);
+    g_assert_cmphex(peek(&src, mem), ==, 0);
+    migrate(from, to);
+
+    dst = src;
+    dst.dev.bus = to_bus;
+    u.q = &dst;
+    g_assert_cmpuint(qvkfd_ctrl_rd(&dst, VKFD_CTRL_INJECT_COUNT), ==, 2);
+    g_assert_cmpuint(qvkfd_ctrl_rd(&dst, VKFD_CTRL_INJECT_HELD), ==, 1);
+    g_assert_cmpuint(qvkfd_counter(&dst, VKFD_CNT_INJECTED), ==, 1);
+    qvkfd_wait_mem_clock(&dst, mem, 1);
+    /* Two packets were counted there: the second from now on hangs. */
+    qvkfd_emit_write(&u, va + 16, 3);
+    qvkfd_emit_write(&u, va + 24, 4);
+    qvkfd_kick(&u);
+    qvkfd_wait_mem(&dst, mem + 16, 3);
+    qvkfd_settle(&dst);
+    qtest_clock_step(to, 5000000);
+    g_assert_cmphex(peek(&dst, mem + 24), ==, 0);
+    /* Two here and two there, and the marker of qvkfd_settle(). */
+    qvkfd_ctrl_wr(&dst, VKFD_CTRL_INJECT_SELECT, 1);
+    g_assert_cmpuint(qvkfd_ctrl_rd(&dst, VKFD_CTRL_INJECT_PASSED_LO), ==, 5);
+    qvkfd_ctrl_wr(&dst, VKFD_CTRL_INJECT_TEXT, 0);
+    qvkfd_ctrl_wr(&dst, VKFD_CTRL_INJECT_GO, VKFD_INJECT_GO_ARM);
+    qvkfd_wait_mem(&dst, mem + 24, 4);
+
+    qtest_quit(from);
+    qtest_quit(to);
+    alloc_destroy(&alloc);
+    qpci_free_pc(bus);
+    qpci_free_pc(to_bus);
+}
+
 /* Number the buses and open the port's windows, as firmware would. */
 static void set_up_port(QPCIBus *bus, QPCIDevice *port)
 {
@@ -335,6 +399,7 @@ static void register_vkfd_reset_test(void)
     qos_add_test("reset/stopped", "vkfd", test_stopped, NULL);
     qos_add_test("reset/root-port", "vkfd", test_root_port, NULL);
     qos_add_test("migration", "vkfd", test_migration, NULL);
+    qos_add_test("migration-inject", "vkfd", test_migration_inject, NULL);
 }
 
 libqos_init(register_vkfd_reset_test);
