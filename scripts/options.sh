@@ -7,7 +7,7 @@
 VKFD_OPT_ACCEL=auto VKFD_OPT_CPUS=2 VKFD_OPT_MEMORY=2G VKFD_OPT_VRAM=1G
 VKFD_OPT_SHARE='' VKFD_OPT_SHARE_MODE=ro VKFD_OPT_THUNK=own VKFD_OPT_DRIVER=own
 VKFD_OPT_KERNEL=stock VKFD_OPT_APPEND='' VKFD_OPT_QEMU='' VKFD_OPT_TIMEOUT=''
-VKFD_OPT_VERBOSE=0
+VKFD_OPT_INJECT='' VKFD_OPT_VERBOSE=0
 export "${!VKFD_OPT_@}"
 
 OPTIONS_HELP='  --accel auto|kvm|tcg     auto (default): KVM where it really works
@@ -22,6 +22,8 @@ OPTIONS_HELP='  --accel auto|kvm|tcg     auto (default): KVM where it really wor
                            an image of yours
   --append ARGS            added to the kernel command line
   --qemu ARGS              words added to the command line of QEMU
+  --inject SPECS           faults of the GPU: point:action[:arg]@first[/every][*count],
+                           ";" between them (docs/injection.md)
   --timeout SECONDS        end the guest after that time, 0: never
   --verbose                show the command line of QEMU and the console'
 
@@ -114,7 +116,7 @@ parse_options() {
 			VKFD_OPT_APPEND=$value
 			;;
 		--qemu) VKFD_OPT_QEMU=$value ;;
-		--inject) die "--inject: fault injection does not exist yet" ;;
+		--inject) VKFD_OPT_INJECT=$value ;; # QEMU knows the grammar
 		--timeout) match "$value" '0|[1-9][0-9]{0,7}' "$opt" 'a number of seconds'; VKFD_OPT_TIMEOUT=$value ;;
 		esac
 	done
