@@ -11,8 +11,8 @@
 # A problem that the user has to solve gets one line on stderr and status 2.
 
 set -Eeuo pipefail
-# A script of ours that ended with 2 has said why.
-trap 'rc=$?; ((rc == 2)) || printf "vkfd: internal error: %s:%s: %s\n" "${BASH_SOURCE[0]}" "$LINENO" "$BASH_COMMAND" >&2; exit 2' ERR
+# A script of ours that ended with 2 has said why; one that was interrupted, ends us.
+trap 'rc=$?; case $rc in 2 | 130 | 143) exit "$rc" ;; esac; printf "vkfd: internal error: %s:%s: %s\n" "${BASH_SOURCE[0]}" "$LINENO" "$BASH_COMMAND" >&2; exit 2' ERR
 
 VKFD_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 VKFD_BUILD=$VKFD_TOP/build
@@ -28,19 +28,28 @@ export VKFD_TOP VKFD_BUILD VKFD_CACHE VKFD_SUITE VKFD_OWNER LC_ALL=C.UTF-8
 say() { printf 'vkfd: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
 
-# as_root CMD...: run CMD as root, or print the line that does and stop. Before
-# the first one behind `logged`, which is not in the terminal's foreground, call
-# `as_root true`: it asks for the password.
+# as_root CMD...: run CMD as root, or print the line that does and stop.
+# need_root CMD...: stop with that line when as_root cannot work; else have sudo
+# ask for its password now, before something behind `logged`, which is not in the
+# terminal's foreground, needs it.
 as_root() {
 	if [[ $(id -u) == 0 ]]; then
 		"$@"
-	elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
-		sudo "$@"
-	elif command -v sudo >/dev/null && [[ -t 0 && -t 2 ]]; then
-		sudo "$@"
 	else
-		die "this needs root; type: su -c '${*@Q}'"
+		need_root "$@"
+		sudo "$@"
 	fi
+}
+need_root() {
+	[[ $(id -u) != 0 ]] || return 0
+	if command -v sudo >/dev/null; then
+		sudo -n true 2>/dev/null && return
+		[[ -t 2 ]] && sudo -v && return
+	fi
+	local line
+	printf -v line '%q ' "$@"
+	line=${line% }
+	die "this needs root; type: su -c ${line@Q}"
 }
 
 # hash_of FILE...: one short hash of names and contents (directories: all files
