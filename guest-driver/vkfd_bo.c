@@ -90,11 +90,11 @@ static int vkfd_bo_zero_vram(struct vkfd_bo *bo)
 		for (done = 0; done < node->size; done += n) {
 			if (fatal_signal_pending(current))
 				return -EINTR;
-			if (!drm_dev_enter(&bo->dev->drm, &idx))
+			if (!vkfd_hw_enter(bo->dev, &idx))
 				return -ENODEV;
 			n = min_t(u64, node->size - done, SZ_32M);
 			vkfd_vram_zero(bo->dev, node->start + done, n);
-			drm_dev_exit(idx);
+			vkfd_hw_exit(idx);
 		}
 	}
 	/* Zeroes are in VRAM before anybody learns of the BO. */

@@ -9,6 +9,9 @@
 
 #include "vkfd_device.h"
 
+/* Readers are in vkfd_hw_enter(). */
+DEFINE_SRCU(vkfd_hw_srcu);
+
 /**
  * struct vkfd_slot
  * @dev: the GPU that has the slot; NULL if it is free

@@ -42,6 +42,8 @@
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/spinlock.h>
+#include <linux/srcu.h>
+#include <linux/workqueue.h>
 #include <drm/drm_device.h>
 #include <drm/drm_mm.h>
 
@@ -107,11 +109,21 @@ struct vkfd_vram {
  * @queue_lock: @vmid_pasid, @hqd_used, @slice_used
  * @vmid_pasid: PASID that holds KFD VMID 8 + i, 0 if free
  * @hqd_used: one bit per KFD HQD slot (pipe * 6 + queue - 2)
+ * @hqd_lost: those of @hqd_used whose queue did not stop and is gone; a reset gives
+ *            them back
  * @slice_used: one bit per doorbell slice
+ * @generation: resets that lost all queues; under @queue_lock, also read without
+ * @away: the hardware must not be touched: reset, suspended, dead or removed
+ * @dead: it will not come back before the driver is bound again
+ * @resets: whole-GPU resets, for messages
+ * @reset_tries: of @reset_work, which alone uses it
+ * @reset_work: resets the part that does not stop a queue or does not answer
  *
  * Code that touches registers, VRAM or doorbells outside vkfd_hw_*() brackets the
- * access with drm_dev_enter()/drm_dev_exit(): the mappings end with remove(), the
- * structure lives as long as somebody holds a reference to @drm.
+ * access with vkfd_hw_enter()/vkfd_hw_exit(): the hardware goes away for a reset or
+ * suspend, and the mappings end with remove(). The structure lives as long as somebody
+ * holds a reference to @drm. The interrupt handlers need no bracket: the interrupt is
+ * off while @away is set, or the part is dead and reads as ones.
  */
 struct vkfd_device {
 	struct drm_device drm;
@@ -142,12 +154,57 @@ struct vkfd_device {
 	struct mutex queue_lock;
 	u32 vmid_pasid[VKFD_KFD_VMIDS];
 	DECLARE_BITMAP(hqd_used, VKFD_NUM_CP_QUEUES);
+	DECLARE_BITMAP(hqd_lost, VKFD_NUM_CP_QUEUES);
 	DECLARE_BITMAP(slice_used, VKFD_DOORBELL_SLICES);
+	u32 generation;
+
+	bool away;
+	bool dead;
+	unsigned int resets;
+	unsigned int reset_tries;
+	struct delayed_work reset_work;
 };
 
 static inline struct vkfd_device *to_vkfd_device(struct drm_device *drm)
 {
 	return container_of(drm, struct vkfd_device, drm);
+}
+
+/* What registers of a part that is gone read as; IH_RB_WPTR and CP_HQD_ACTIVE never do. */
+#define VKFD_REG_GONE		(~0u)
+
+extern struct srcu_struct vkfd_hw_srcu;
+
+/*
+ * Whether the hardware may be touched until vkfd_hw_exit(), in any context but NMI.
+ * Short: vkfd_hw_take_away() waits for it.
+ */
+static inline bool vkfd_hw_enter(struct vkfd_device *dev, int *idx)
+{
+	*idx = srcu_read_lock(&vkfd_hw_srcu);
+	/* Ordered by SRCU: who reads false here is waited for. */
+	if (likely(!READ_ONCE(dev->away)))
+		return true;
+	srcu_read_unlock(&vkfd_hw_srcu, *idx);
+	return false;
+}
+
+static inline void vkfd_hw_exit(int idx)
+{
+	srcu_read_unlock(&vkfd_hw_srcu, idx);
+}
+
+/* Nobody touches the hardware any more when this returns. May sleep. */
+static inline void vkfd_hw_take_away(struct vkfd_device *dev)
+{
+	WRITE_ONCE(dev->away, true);
+	synchronize_srcu(&vkfd_hw_srcu);
+}
+
+static inline void vkfd_hw_give_back(struct vkfd_device *dev)
+{
+	/* What was set up is seen by whoever may touch it from now on. */
+	smp_store_release(&dev->away, false);
 }
 
 /* @reg: absolute dword index (include/vkfd/regs_*.h). Any context. */

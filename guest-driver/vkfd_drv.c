@@ -17,6 +17,7 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_ioctl.h>
 #include <drm/drm_print.h>
+#include <uapi/linux/kfd_ioctl.h>
 
 #include <vkfd/doorbell.h>
 #include <vkfd/pci.h>
@@ -31,6 +32,7 @@
 #include "vkfd_ih.h"
 #include "vkfd_queue.h"
 #include "vkfd_recovery.h"
+#include "vkfd_reset.h"
 #include "vkfd_topology.h"
 #include "vkfd_vram.h"
 
@@ -122,9 +124,11 @@ static int vkfd_map_bars(struct vkfd_device *dev)
 	return dev->vram.map ? 0 : -ENOMEM;
 }
 
-/* Stops the part for good. Nobody but this touches it after drm_dev_unplug(). */
+/* Stops the part for good. Nobody but this touches it after vkfd_hw_take_away(). */
 static void vkfd_stop(struct vkfd_device *dev)
 {
+	disable_delayed_work_sync(&dev->reset_work);
+	vkfd_hw_take_away(dev);
 	drm_dev_unplug(&dev->drm);
 	vkfd_ih_fini(dev);
 	vkfd_hw_fini(dev);
@@ -141,7 +145,7 @@ static void vkfd_gone(struct vkfd_device *dev)
 	vkfd_stop(dev);
 	/* drm_dev_unplug() zapped what is mapped through the render node; this is the rest */
 	vkfd_chardev_revoke(dev->gpu_id);
-	vkfd_events_device_gone(dev);
+	vkfd_events_device_gone(dev, true);
 	vkfd_bo_dma_revoke(dev);
 	vkfd_vram_fini(dev);
 }
@@ -161,6 +165,7 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	mutex_init(&dev->dma_lock);
 	INIT_LIST_HEAD(&dev->dma_bos);
 	mutex_init(&dev->queue_lock);
+	vkfd_reset_init(dev);
 	pci_set_drvdata(pdev, dev);
 
 	ret = pcim_enable_device(pdev);
@@ -201,6 +206,7 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	ret = vkfd_topology_add_device(dev);
 	if (ret)
 		goto err_unplug;
+	vkfd_events_broadcast(KFD_IOC_EVENT_NODECHANGE);
 
 	drm_info(&dev->drm, "gpu_id %u: %llu MiB VRAM (%llu MiB visible), %u compute units\n",
 		 dev->gpu_id, dev->vram.size >> 20, dev->vram.visible >> 20, dev->num_cu);
@@ -225,6 +231,7 @@ static void vkfd_pci_remove(struct pci_dev *pdev)
 
 	vkfd_topology_remove_device(dev);
 	vkfd_gone(dev);
+	vkfd_events_broadcast(KFD_IOC_EVENT_NODECHANGE);
 }
 
 static void vkfd_pci_shutdown(struct pci_dev *pdev)
@@ -245,6 +252,8 @@ static struct pci_driver vkfd_pci_driver = {
 	.probe = vkfd_pci_probe,
 	.remove = vkfd_pci_remove,
 	.shutdown = vkfd_pci_shutdown,
+	.err_handler = &vkfd_reset_handlers,
+	.driver.pm = pm_sleep_ptr(&vkfd_pm_ops),
 };
 
 static int __init vkfd_module_init(void)

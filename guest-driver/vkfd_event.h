@@ -117,14 +117,19 @@ void vkfd_events_recover_slots(void);
 
 /**
  * struct vkfd_vm_fault_info - what a VM fault interrupt says
- * @va: byte address, page aligned
+ * @va: byte address, page aligned; 0 for an error that has none
+ * @error: KFD_MEM_ERR_*: not an access that was refused, but bad data
+ * @imprecise: interrupts were lost before it, so it may not be the first; or no address
  */
 struct vkfd_vm_fault_info {
 	u64 va;
+	u32 error;
+	bool imprecise;
 	bool write;
 	bool prot_valid;	/* ring_id bit 3: the translation was not valid */
 	bool prot_read;		/* bit 4: reading is what was not allowed */
 	bool prot_write;	/* bit 5: writing is what was not allowed */
+	bool prot_exec;		/* bit 6: executing is what was not allowed */
 	unsigned int vmid;
 };
 
@@ -135,10 +140,14 @@ void vkfd_event_signal_vm_fault(struct vkfd_process *p, struct vkfd_device *dev,
 void vkfd_event_signal_hw_exception(struct vkfd_process *p, struct vkfd_device *dev,
 				    u32 reset_type, u32 reset_cause, bool memory_lost);
 /*
- * @dev is gone: processes that had queues on it get their HW_EXCEPTION events, and
- * their waits fail unless they can complete.
+ * @dev is gone or was reset: processes that had queues or a VM on it get their
+ * HW_EXCEPTION events, and their waits fail unless they can complete. May sleep.
  */
-void vkfd_events_device_gone(struct vkfd_device *dev);
+void vkfd_events_device_gone(struct vkfd_device *dev, bool memory_lost);
+
+/* Events of @type, which has no payload: of @p, or of all processes. May sleep. */
+void vkfd_event_signal_type(struct vkfd_process *p, u32 type);
+void vkfd_events_broadcast(u32 type);
 
 int vkfd_ioctl_create_event(struct file *filep, struct vkfd_process *p, void *data);
 int vkfd_ioctl_destroy_event(struct file *filep, struct vkfd_process *p, void *data);

@@ -32,7 +32,10 @@ void vkfd_queue_module_exit(void)
 	destroy_workqueue(fault_wq);
 }
 
-/* Signals every event of @type with @payload, which is of that type's structure. */
+/*
+ * Signals every event of @type with @payload, which is of that type's structure, or NULL
+ * for a type that has none.
+ */
 static void signal_all_of(struct vkfd_events *evs, u32 type, const void *payload)
 {
 	unsigned long flags, id;
@@ -45,7 +48,7 @@ static void signal_all_of(struct vkfd_events *evs, u32 type, const void *payload
 		spin_lock_irqsave(&ev->lock, flags);
 		if (type == KFD_IOC_EVENT_MEMORY)
 			ev->memory = *(const struct kfd_hsa_memory_exception_data *)payload;
-		else
+		else if (type == KFD_IOC_EVENT_HW_EXCEPTION)
 			ev->hw = *(const struct kfd_hsa_hw_exception_data *)payload;
 		vkfd_event_signal_locked(ev);
 		spin_unlock_irqrestore(&ev->lock, flags);
@@ -61,10 +64,12 @@ void vkfd_event_signal_vm_fault(struct vkfd_process *p, struct vkfd_device *dev,
 		.failure = {
 			.NotPresent = info->prot_valid,
 			.ReadOnly = info->prot_write,
+			.NoExecute = info->prot_exec,
+			.imprecise = info->imprecise,
 		},
 		.va = info->va,
 		.gpu_id = dev->gpu_id,
-		.ErrorType = KFD_MEM_ERR_NO_RAS,
+		.ErrorType = info->error,
 	};
 
 	signal_all_of(&p->events, KFD_IOC_EVENT_MEMORY, &data);
@@ -83,6 +88,22 @@ void vkfd_event_signal_hw_exception(struct vkfd_process *p, struct vkfd_device *
 	signal_all_of(&p->events, KFD_IOC_EVENT_HW_EXCEPTION, &data);
 }
 
+void vkfd_event_signal_type(struct vkfd_process *p, u32 type)
+{
+	signal_all_of(&p->events, type, NULL);
+}
+
+void vkfd_events_broadcast(u32 type)
+{
+	struct vkfd_process *p;
+	unsigned long pasid = 0;
+
+	while ((p = vkfd_process_next(&pasid))) {
+		vkfd_event_signal_type(p, type);
+		vkfd_process_put(p);
+	}
+}
+
 /* Everybody who waits for @ev looks at the state of the process again. */
 static void wake_waiters(struct vkfd_event *ev)
 {
@@ -95,27 +116,31 @@ static void wake_waiters(struct vkfd_event *ev)
 	spin_unlock_irqrestore(&ev->lock, flags);
 }
 
-void vkfd_events_device_gone(struct vkfd_device *dev)
+void vkfd_events_device_gone(struct vkfd_device *dev, bool memory_lost)
 {
-	struct vkfd_events *evs;
-	struct vkfd_event *ev;
-	unsigned long id;
+	struct vkfd_process *p;
+	unsigned long id, pasid = 0;
 
-	rcu_read_lock();
-	list_for_each_entry_rcu(evs, &vkfd_events_list, link) {
-		struct vkfd_process *p = container_of(evs, struct vkfd_process, events);
+	while ((p = vkfd_process_next(&pasid))) {
+		struct vkfd_events *evs = &p->events;
+		struct vkfd_pdd *pdd = vkfd_process_find_pdd(p, dev->gpu_id);
+		struct vkfd_event *ev;
 
-		/* Set with the first queue on the GPU and never taken back. */
-		if (!test_bit(dev->index, &p->queues.gpus))
-			continue;
+		/* @gpus is set with the first queue on the GPU and never taken back. */
+		if (!pdd || pdd->dev != dev ||
+		    !(test_bit(dev->index, &p->queues.gpus) || READ_ONCE(pdd->vm)))
+			goto put;
 		vkfd_event_signal_hw_exception(p, dev, KFD_HW_EXCEPTION_WHOLE_GPU_RESET,
-					       KFD_HW_EXCEPTION_GPU_HANG, true);
+					       KFD_HW_EXCEPTION_GPU_HANG, memory_lost);
 		WRITE_ONCE(evs->device_lost, true);
 		/* Pairs with prepare_to_wait() in WAIT_EVENTS: wake_up() is a barrier. */
+		rcu_read_lock();
 		xa_for_each(&evs->xa, id, ev)
 			wake_waiters(ev);
+		rcu_read_unlock();
+put:
+		vkfd_process_put(p);
 	}
-	rcu_read_unlock();
 }
 
 /* Has the note of @p acted on; consumes the caller's reference. Any context. */
@@ -133,6 +158,7 @@ void vkfd_queue_vm_fault(struct vkfd_device *dev, u32 pasid,
 	unsigned long flags;
 
 	if (!p) {
+		atomic64_inc(&vkfd_event_counters.no_process);
 		dev_err_ratelimited(dev->drm.dev,
 				    "VM fault at 0x%llx of a process that has exited (pasid 0x%x, VMID %u)\n",
 				    info->va, pasid, info->vmid);
@@ -143,6 +169,21 @@ void vkfd_queue_vm_fault(struct vkfd_device *dev, u32 pasid,
 	if (!__test_and_set_bit(dev->index, &qs->faulted))
 		qs->fault[dev->index] = *info;
 	spin_unlock_irqrestore(&qs->fault_lock, flags);
+	queue_fault_work(p);
+}
+
+void vkfd_queue_note(struct vkfd_device *dev, u32 pasid, u32 type)
+{
+	struct vkfd_process *p = vkfd_process_get_by_pasid(pasid);
+	unsigned long flags;
+
+	if (!p) {
+		atomic64_inc(&vkfd_event_counters.no_process);
+		return;
+	}
+	spin_lock_irqsave(&p->queues.fault_lock, flags);
+	__set_bit(type, &p->queues.noted);
+	spin_unlock_irqrestore(&p->queues.fault_lock, flags);
 	queue_fault_work(p);
 }
 
@@ -180,6 +221,7 @@ void vkfd_queue_bad_opcode(struct vkfd_device *dev, u32 pasid, u32 source_id,
 	unsigned long flags;
 
 	if (!p) {
+		atomic64_inc(&vkfd_event_counters.no_process);
 		dev_err_ratelimited(dev->drm.dev,
 				    "bad packet of a process that has exited (pasid 0x%x, source %u)\n",
 				    pasid, source_id);
@@ -248,10 +290,17 @@ static void handle_vm_fault(struct vkfd_process *p, struct vkfd_pdd *pdd,
 			    "process %d (%s), %s: VM fault, %s of 0x%llx: %s; all its queues are stopped\n",
 			    p->tgid, p->lead_thread->comm, queues,
 			    info->write ? "write" : "read", info->va,
+			    info->error == KFD_MEM_ERR_SRAM_ECC ? "memory error" :
+			    info->error ? "poisoned data" :
+			    info->prot_exec ? "not executable" :
 			    info->prot_write ? "read only" : info->prot_read ? "not readable" :
 			    "not mapped");
 	vkfd_queues_evict(pdd);
 	vkfd_event_signal_vm_fault(p, dev, info);
+	/* As amdkfd: who consumed bad data is told twice. */
+	if (info->error)
+		vkfd_event_signal_hw_exception(p, dev, KFD_HW_EXCEPTION_PER_ENGINE_RESET,
+					       KFD_HW_EXCEPTION_ECC, true);
 }
 
 static const char *bad_packet_reason(u32 source_id)
@@ -297,10 +346,17 @@ void vkfd_queue_fault_work(struct work_struct *work)
 	struct vkfd_process *p = container_of(work, struct vkfd_process, queues.fault_work);
 	struct vkfd_process_queues *qs = &p->queues;
 	struct vkfd_vm_fault_info info;
+	unsigned long id, noted;
 	struct vkfd_queue *q;
-	unsigned long id;
 	unsigned int i;
 	bool pending;
+
+	spin_lock_irq(&qs->fault_lock);
+	noted = qs->noted;
+	qs->noted = 0;
+	spin_unlock_irq(&qs->fault_lock);
+	for_each_set_bit(i, &noted, BITS_PER_LONG)
+		vkfd_event_signal_type(p, i);
 
 	mutex_lock(&p->lock);
 	for (i = 0; i < VKFD_MAX_GPUS; i++) {

@@ -45,9 +45,9 @@ int vkfd_ioctl_get_clock_counters(struct file *filep, struct vkfd_process *p, vo
 	args->gpu_clock_counter = 0;
 	dev = vkfd_device_get_by_gpu_id(args->gpu_id);
 	if (dev) {
-		if (drm_dev_enter(&dev->drm, &idx)) {
+		if (vkfd_hw_enter(dev, &idx)) {
 			args->gpu_clock_counter = vkfd_hw_gpu_clock(dev);
-			drm_dev_exit(idx);
+			vkfd_hw_exit(idx);
 		}
 		drm_dev_put(&dev->drm);
 	}
@@ -208,9 +208,9 @@ int vkfd_ioctl_get_tile_config(struct file *filep, struct vkfd_process *p, void 
 	dev = vkfd_device_get_by_gpu_id(args->gpu_id);
 	if (!dev)
 		return -EINVAL;
-	if (drm_dev_enter(&dev->drm, &idx)) {
+	if (vkfd_hw_enter(dev, &idx)) {
 		args->gb_addr_config = vkfd_rreg(dev, mmGB_ADDR_CONFIG);
-		drm_dev_exit(idx);
+		vkfd_hw_exit(idx);
 	}
 	drm_dev_put(&dev->drm);
 

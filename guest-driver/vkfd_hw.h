@@ -33,11 +33,28 @@ struct vkfd_hqd_slot vkfd_hw_slot(unsigned int kfd_slot);
 int vkfd_hw_identify(struct vkfd_device *dev);
 /* Hubs, apertures, contexts, doorbell window, MEC: to a known state. -errno. */
 int vkfd_hw_init(struct vkfd_device *dev);
-/* Stops all queues and translation. Also after drm_dev_unplug(). */
+/* Stops all queues and translation. Only after vkfd_hw_take_away(). */
 void vkfd_hw_fini(struct vkfd_device *dev);
 
-/* The memory half of the two above (vkfd_hw_gmc.c). */
+/*
+ * The same for a part that will be back: halt keeps the tables in VRAM, reinit brings
+ * the part up as vkfd_hw_init() did, without queues and with all VMIDs unbound. Both
+ * only after vkfd_hw_take_away().
+ */
+void vkfd_hw_halt(struct vkfd_device *dev);
+int vkfd_hw_reinit(struct vkfd_device *dev);
+
+/* Whether the part is there, initialised, and has the memory it had. */
+bool vkfd_hw_answers(struct vkfd_device *dev);
+
+/* Marks VRAM before the part goes away; whether the mark is still there after that. */
+void vkfd_hw_vram_mark(struct vkfd_device *dev);
+bool vkfd_hw_vram_intact(struct vkfd_device *dev);
+
+/* The memory half of those (vkfd_hw_gmc.c). */
 int vkfd_hw_gmc_init(struct vkfd_device *dev);
+int vkfd_hw_gmc_reinit(struct vkfd_device *dev);
+void vkfd_hw_gmc_halt(struct vkfd_device *dev);
 void vkfd_hw_gmc_fini(struct vkfd_device *dev);
 
 /* Selects the bank of HQD registers (@me, @pipe, @queue) and of SH_MEM_* (@vmid). srbm_lock held. */

@@ -17,6 +17,7 @@
 
 #include "vkfd_device.h"
 #include "vkfd_hw.h"
+#include "vkfd_reset.h"
 
 #define VKFD_KFD_FIRST_QUEUE	2	/* queues 0 and 1 of each pipe are the kernel's */
 #define VKFD_KFD_QUEUES_PER_PIPE (VKFD_QUEUES_PER_PIPE - VKFD_KFD_FIRST_QUEUE)
@@ -170,14 +171,26 @@ int vkfd_hw_init(struct vkfd_device *dev)
 	return ret;
 }
 
-void vkfd_hw_fini(struct vkfd_device *dev)
+int vkfd_hw_reinit(struct vkfd_device *dev)
+{
+	int ret;
+
+	vkfd_init_bif(dev);
+	ret = vkfd_hw_gmc_reinit(dev);
+	return ret ?: vkfd_init_mec(dev);
+}
+
+bool vkfd_hw_answers(struct vkfd_device *dev)
+{
+	return vkfd_rreg(dev, mmRCC_CONFIG_MEMSIZE) == dev->vram.size >> 20 &&
+	       vkfd_rreg(dev, mmBIOS_SCRATCH_7) & ATOM_S7_ASIC_INIT_COMPLETE_MASK;
+}
+
+void vkfd_hw_halt(struct vkfd_device *dev)
 {
 	unsigned int me, pipe, queue;
 
-	/*
-	 * Runs after drm_dev_unplug(), when the rest of the driver does not touch
-	 * the part any more; if it is really gone, nobody hears these writes.
-	 */
+	/* If the part is really gone, nobody hears these writes. */
 	vkfd_wreg(dev, mmCP_MEC_CNTL,
 		  CP_MEC_CNTL__MEC_ME1_HALT_MASK | CP_MEC_CNTL__MEC_ME2_HALT_MASK);
 	vkfd_wreg(dev, mmCP_PQ_STATUS, 0);
@@ -194,6 +207,12 @@ void vkfd_hw_fini(struct vkfd_device *dev)
 		}
 	}
 	vkfd_wreg(dev, mmRCC_DOORBELL_APER_EN, 0);
+	vkfd_hw_gmc_halt(dev);
+}
+
+void vkfd_hw_fini(struct vkfd_device *dev)
+{
+	vkfd_hw_halt(dev);
 	vkfd_hw_gmc_fini(dev);
 }
 
@@ -229,7 +248,7 @@ int vkfd_hw_hqd_load(struct vkfd_device *dev, struct vkfd_hqd_slot slot, const u
 	u64 wptr;
 	int idx, ret = 0;
 
-	if (!drm_dev_enter(&dev->drm, &idx))
+	if (!vkfd_hw_enter(dev, &idx))
 		return -ENODEV;
 
 	vkfd_select_slot(dev, slot);
@@ -268,7 +287,7 @@ int vkfd_hw_hqd_load(struct vkfd_device *dev, struct vkfd_hqd_slot slot, const u
 	vkfd_wreg(dev, mmCP_HQD_ACTIVE, CP_HQD_ACTIVE__ACTIVE_MASK);
 out:
 	vkfd_deselect(dev);
-	drm_dev_exit(idx);
+	vkfd_hw_exit(idx);
 	return ret;
 }
 
@@ -292,13 +311,13 @@ int vkfd_hw_hqd_unload(struct vkfd_device *dev, struct vkfd_hqd_slot slot, u32 r
 {
 	ktime_t deadline = ktime_add_ms(ktime_get(), timeout_ms);
 	bool active, late = false, first = true;
-	u32 doorbell;
+	u32 doorbell, v;
 	int idx;
 
 	might_sleep();
 	for (;;) {
 		/* a queue of a part that is gone does not run any more */
-		if (!drm_dev_enter(&dev->drm, &idx))
+		if (!vkfd_hw_enter(dev, &idx))
 			return 0;
 		vkfd_select_slot(dev, slot);
 		if (first) {
@@ -310,12 +329,17 @@ int vkfd_hw_hqd_unload(struct vkfd_device *dev, struct vkfd_hqd_slot slot, u32 r
 				vkfd_wreg(dev, mmCP_HQD_DEQUEUE_REQUEST, request);
 			first = false;
 		}
-		active = vkfd_rreg(dev, mmCP_HQD_ACTIVE) & CP_HQD_ACTIVE__ACTIVE_MASK;
+		v = vkfd_rreg(dev, mmCP_HQD_ACTIVE);
+		active = v & CP_HQD_ACTIVE__ACTIVE_MASK;
 		if (!active && mqd)
 			vkfd_hqd_save(dev, mqd);
 		vkfd_deselect(dev);
-		drm_dev_exit(idx);
+		vkfd_hw_exit(idx);
 
+		if (v == VKFD_REG_GONE) {
+			vkfd_reset_request(dev, "the part does not answer");
+			return -ETIME;
+		}
 		if (!active)
 			return 0;
 		/* the last look comes after the deadline, however long the sleep was */
@@ -335,12 +359,12 @@ bool vkfd_hw_hqd_is_active(struct vkfd_device *dev, struct vkfd_hqd_slot slot)
 	bool active;
 	int idx;
 
-	if (!drm_dev_enter(&dev->drm, &idx))
+	if (!vkfd_hw_enter(dev, &idx))
 		return false;
 	vkfd_select_slot(dev, slot);
 	active = vkfd_rreg(dev, mmCP_HQD_ACTIVE) & CP_HQD_ACTIVE__ACTIVE_MASK;
 	vkfd_deselect(dev);
-	drm_dev_exit(idx);
+	vkfd_hw_exit(idx);
 	return active;
 }
 
@@ -349,7 +373,7 @@ u64 vkfd_hw_gpu_clock(struct vkfd_device *dev)
 	u64 clock;
 	int idx;
 
-	if (!drm_dev_enter(&dev->drm, &idx))
+	if (!vkfd_hw_enter(dev, &idx))
 		return 0;
 	spin_lock(&dev->clock_lock);
 	vkfd_wreg(dev, mmRLC_CAPTURE_GPU_CLOCK_COUNT,
@@ -357,6 +381,6 @@ u64 vkfd_hw_gpu_clock(struct vkfd_device *dev)
 	clock = vkfd_rreg(dev, mmRLC_GPU_CLOCK_COUNT_LSB);
 	clock |= (u64)vkfd_rreg(dev, mmRLC_GPU_CLOCK_COUNT_MSB) << 32;
 	spin_unlock(&dev->clock_lock);
-	drm_dev_exit(idx);
+	vkfd_hw_exit(idx);
 	return clock;
 }

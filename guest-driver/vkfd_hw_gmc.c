@@ -33,6 +33,11 @@
  */
 #define VKFD_GART_START		0x7f00000000ull
 #define VKFD_GART_SIZE		0x800000ull
+#define VKFD_GART_BYTES		(VKFD_GART_SIZE / AMDGPU_GPU_PAGE_SIZE * sizeof(u64))
+
+/* The page of faulting accesses, and one that only the driver writes: for the mark. */
+#define VKFD_SCRATCH_BYTES	(2 * AMDGPU_GPU_PAGE_SIZE)
+#define VKFD_VRAM_MARK		0x4b524156u
 
 #define VKFD_MAX_PFN		(1ull << 36)	/* 48-bit addresses */
 
@@ -251,7 +256,7 @@ int vkfd_hw_flush_tlb(struct vkfd_device *dev, unsigned int vmid)
 	int idx, ret;
 
 	/* what is not there has nothing cached */
-	if (!drm_dev_enter(&dev->drm, &idx))
+	if (!vkfd_hw_enter(dev, &idx))
 		return 0;
 	/*
 	 * Page table writes through the write-combined BAR0 have to be on their way
@@ -259,7 +264,7 @@ int vkfd_hw_flush_tlb(struct vkfd_device *dev, unsigned int vmid)
 	 */
 	wmb();
 	ret = vkfd_flush(dev, vmid);
-	drm_dev_exit(idx);
+	vkfd_hw_exit(idx);
 	return ret;
 }
 
@@ -323,7 +328,7 @@ int vkfd_hw_vmid_bind(struct vkfd_device *dev, unsigned int vmid, u32 pasid, u64
 	lockdep_assert_held(&dev->queue_lock);
 	if (WARN_ON_ONCE(vmid < VKFD_KFD_VMID_FIRST || vmid > VKFD_KFD_VMID_LAST || !pasid))
 		return -EINVAL;
-	if (!drm_dev_enter(&dev->drm, &idx))
+	if (!vkfd_hw_enter(dev, &idx))
 		return -ENODEV;
 
 	vkfd_set_sh_mem(dev, vmid);
@@ -337,7 +342,7 @@ int vkfd_hw_vmid_bind(struct vkfd_device *dev, unsigned int vmid, u32 pasid, u64
 	if (ret)
 		vkfd_unbind(dev, vmid);
 
-	drm_dev_exit(idx);
+	vkfd_hw_exit(idx);
 	return ret;
 }
 
@@ -346,10 +351,10 @@ void vkfd_hw_vmid_unbind(struct vkfd_device *dev, unsigned int vmid)
 	int idx;
 
 	lockdep_assert_held(&dev->queue_lock);
-	if (!drm_dev_enter(&dev->drm, &idx))
+	if (!vkfd_hw_enter(dev, &idx))
 		return;
 	vkfd_unbind(dev, vmid);
-	drm_dev_exit(idx);
+	vkfd_hw_exit(idx);
 }
 
 u32 vkfd_hw_clear_fault(struct vkfd_device *dev, bool mmhub)
@@ -363,19 +368,13 @@ u32 vkfd_hw_clear_fault(struct vkfd_device *dev, bool mmhub)
 	return status;
 }
 
-int vkfd_hw_gmc_init(struct vkfd_device *dev)
+int vkfd_hw_gmc_reinit(struct vkfd_device *dev)
 {
-	const u64 gart_bytes = VKFD_GART_SIZE / AMDGPU_GPU_PAGE_SIZE * sizeof(u64);
+	const u64 gart_bytes = VKFD_GART_BYTES;
 	enum vkfd_hub hub;
 	unsigned int vmid;
 	int ret;
 
-	ret = vkfd_vram_alloc(dev, gart_bytes, AMDGPU_GPU_PAGE_SIZE, &dev->gart);
-	if (ret)
-		return ret;
-	ret = vkfd_vram_alloc(dev, AMDGPU_GPU_PAGE_SIZE, AMDGPU_GPU_PAGE_SIZE, &dev->scratch);
-	if (ret)
-		goto err_gart;
 	memset_io(dev->vram.map + dev->gart.start, 0, gart_bytes);
 	memset_io(dev->vram.map + dev->scratch.start, 0, AMDGPU_GPU_PAGE_SIZE);
 
@@ -394,15 +393,31 @@ int vkfd_hw_gmc_init(struct vkfd_device *dev)
 	for (vmid = 0; vmid < VKFD_NUM_VMID; vmid++) {
 		ret = vkfd_flush(dev, vmid);
 		if (ret)
-			goto err_scratch;
+			return ret;
 	}
 	/* whoever drove the part before may have left PASIDs behind */
 	for (vmid = VKFD_KFD_VMID_FIRST; vmid <= VKFD_KFD_VMID_LAST; vmid++) {
 		ret = vkfd_set_pasid(dev, vmid, 0);
 		if (ret)
-			goto err_scratch;
+			return ret;
 		vkfd_set_sh_mem(dev, vmid);
 	}
+	return 0;
+}
+
+int vkfd_hw_gmc_init(struct vkfd_device *dev)
+{
+	int ret;
+
+	ret = vkfd_vram_alloc(dev, VKFD_GART_BYTES, AMDGPU_GPU_PAGE_SIZE, &dev->gart);
+	if (ret)
+		return ret;
+	ret = vkfd_vram_alloc(dev, VKFD_SCRATCH_BYTES, AMDGPU_GPU_PAGE_SIZE, &dev->scratch);
+	if (ret)
+		goto err_gart;
+	ret = vkfd_hw_gmc_reinit(dev);
+	if (ret)
+		goto err_scratch;
 	return 0;
 
 err_scratch:
@@ -412,7 +427,21 @@ err_gart:
 	return ret;
 }
 
-void vkfd_hw_gmc_fini(struct vkfd_device *dev)
+void vkfd_hw_vram_mark(struct vkfd_device *dev)
+{
+	iowrite32(VKFD_VRAM_MARK, dev->vram.map + dev->scratch.start + AMDGPU_GPU_PAGE_SIZE);
+	/* Out of the write-combining buffers, and as far as the part. */
+	wmb();
+	ioread32(dev->vram.map + dev->scratch.start + AMDGPU_GPU_PAGE_SIZE);
+}
+
+bool vkfd_hw_vram_intact(struct vkfd_device *dev)
+{
+	return ioread32(dev->vram.map + dev->scratch.start + AMDGPU_GPU_PAGE_SIZE) ==
+	       VKFD_VRAM_MARK;
+}
+
+void vkfd_hw_gmc_halt(struct vkfd_device *dev)
 {
 	enum vkfd_hub hub;
 	unsigned int i;
@@ -423,6 +452,10 @@ void vkfd_hw_gmc_fini(struct vkfd_device *dev)
 		vm_wreg(dev, hub, mmVM_L2_CNTL, vm_rreg(dev, hub, mmVM_L2_CNTL) &
 			~VM_L2_CNTL__ENABLE_L2_CACHE_MASK);
 	}
+}
+
+void vkfd_hw_gmc_fini(struct vkfd_device *dev)
+{
 	vkfd_vram_free(dev, &dev->scratch);
 	vkfd_vram_free(dev, &dev->gart);
 }

@@ -23,6 +23,7 @@
 #include "vkfd_device.h"
 #include "vkfd_event.h"
 #include "vkfd_ih.h"
+#include "vkfd_reset.h"
 
 /* Pointers name whole entries: other bits, or what a dead part reads as, must not count. */
 #define VKFD_IH_PTR_MASK	(VKFD_IH_RING_SIZE - VKFD_IH_ENTRY_SIZE)
@@ -63,6 +64,10 @@ static u32 vkfd_ih_wptr(struct vkfd_device *dev)
 
 	/* the word in memory is only as new as the last entry: ask the register */
 	wptr = vkfd_rreg(dev, mmIH_RB_WPTR);
+	if (unlikely(wptr == VKFD_REG_GONE)) {
+		vkfd_reset_request(dev, "the part does not answer");
+		return ih->rptr;
+	}
 	if (!(wptr & IH_RB_WPTR__RB_OVERFLOW_MASK))
 		return wptr & VKFD_IH_PTR_MASK;
 
@@ -74,6 +79,7 @@ static u32 vkfd_ih_wptr(struct vkfd_device *dev)
 	wptr &= VKFD_IH_PTR_MASK;
 	ih->rptr = (wptr + VKFD_IH_ENTRY_SIZE) & VKFD_IH_PTR_MASK;
 	ih->rescan = true;
+	ih->gap = true;
 	atomic64_inc(&ih->overflows);
 	vkfd_ih_clear_overflow(dev);
 	dev_warn_ratelimited(dev->drm.dev, "interrupt ring overflow, wptr 0x%x\n", wptr);
@@ -126,7 +132,9 @@ static bool vkfd_ih_drain_register(struct vkfd_device *dev)
 	unsigned int done = 0;
 
 	lockdep_assert_held(&ih->lock);
-	/* A part that is gone reads as all ones; an overflow shows in memory, too. */
+	if (wptr == VKFD_REG_GONE)
+		vkfd_reset_request(dev, "the part does not answer");
+	/* An overflow shows in memory, too. */
 	if (wptr & ~(VKFD_IH_PTR_MASK) || wptr == ih->rptr)
 		return false;
 	/* Written just now: the normal way. */
@@ -176,6 +184,8 @@ static bool vkfd_ih_drain(struct vkfd_device *dev, unsigned int budget)
 	}
 	atomic64_add(done, &ih->entries);
 	ih->unpublished += done;
+	if (ih->rptr == wptr)
+		ih->gap = false;
 	return ih->rptr != wptr;
 }
 
@@ -238,11 +248,11 @@ void vkfd_ih_sync(struct vkfd_device *dev)
 	int idx;
 
 	/* Not through the interrupt: it may be on its way yet, or have been lost. */
-	if (!drm_dev_enter(&dev->drm, &idx))
+	if (!vkfd_hw_enter(dev, &idx))
 		return;
 	while (vkfd_ih_pass(dev) && left--)
 		;
-	drm_dev_exit(idx);
+	vkfd_hw_exit(idx);
 }
 
 bool vkfd_ih_look(struct vkfd_device *dev, bool ask_register)
@@ -251,7 +261,7 @@ bool vkfd_ih_look(struct vkfd_device *dev, bool ask_register)
 	u32 wptr;
 	int idx;
 
-	if (!drm_dev_enter(&dev->drm, &idx))
+	if (!vkfd_hw_enter(dev, &idx))
 		return false;
 	spin_lock_irq(&ih->lock);
 	if (ask_register)
@@ -260,12 +270,16 @@ bool vkfd_ih_look(struct vkfd_device *dev, bool ask_register)
 		wptr = ih->rptr;
 	else
 		wptr = le32_to_cpu(READ_ONCE(*ih->wptr));
+	if (wptr == VKFD_REG_GONE) {
+		vkfd_reset_request(dev, "the part does not answer");
+		wptr = ih->rptr;
+	}
 	ih->suspect = wptr & IH_RB_WPTR__RB_OVERFLOW_MASK ||
 		      (wptr & VKFD_IH_PTR_MASK) != ih->rptr;
 	ih->suspect_rptr = ih->rptr;
 	ih->suspect_entries = atomic64_read(&ih->entries);
 	spin_unlock_irq(&ih->lock);
-	drm_dev_exit(idx);
+	vkfd_hw_exit(idx);
 	return ih->suspect;
 }
 
@@ -275,7 +289,7 @@ void vkfd_ih_recover(struct vkfd_device *dev)
 	bool lost;
 	int idx;
 
-	if (!drm_dev_enter(&dev->drm, &idx))
+	if (!vkfd_hw_enter(dev, &idx))
 		return;
 	spin_lock_irq(&ih->lock);
 	lost = ih->suspect && ih->rptr == ih->suspect_rptr &&
@@ -293,7 +307,7 @@ void vkfd_ih_recover(struct vkfd_device *dev)
 	if (lost)
 		while (vkfd_ih_pass(dev))
 			;
-	drm_dev_exit(idx);
+	vkfd_hw_exit(idx);
 }
 
 static void vkfd_ih_ring_off(struct vkfd_device *dev)
@@ -340,6 +354,29 @@ static void vkfd_ih_ring_on(struct vkfd_device *dev)
 	vkfd_wreg(dev, mmIH_RB_CNTL, cntl);
 	vkfd_wreg(dev, mmIH_RB_CNTL, cntl | IH_RB_CNTL__WPTR_OVERFLOW_CLEAR_MASK);
 	vkfd_wreg(dev, mmIH_RB_CNTL, cntl | IH_RB_CNTL__ENABLE_INTR_MASK);
+}
+
+void vkfd_ih_suspend(struct vkfd_device *dev)
+{
+	/* Waits for the handler and its thread. */
+	disable_irq(dev->ih.irq);
+	vkfd_ih_ring_off(dev);
+}
+
+void vkfd_ih_resume(struct vkfd_device *dev)
+{
+	struct vkfd_ih *ih = &dev->ih;
+
+	vkfd_ih_ring_off(dev);
+	spin_lock_irq(&ih->lock);
+	WRITE_ONCE(*ih->wptr, 0);
+	ih->rptr = 0;
+	ih->unpublished = 0;
+	ih->behind = false;
+	ih->suspect = false;
+	spin_unlock_irq(&ih->lock);
+	vkfd_ih_ring_on(dev);
+	enable_irq(ih->irq);
 }
 
 int vkfd_ih_init(struct vkfd_device *dev)

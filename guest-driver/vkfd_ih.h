@@ -36,6 +36,8 @@ enum vkfd_ih_count {
 	VKFD_IH_COUNT_SDMA,
 	VKFD_IH_COUNT_VM_FAULT,
 	VKFD_IH_COUNT_BAD_PACKET,
+	VKFD_IH_COUNT_POISON,		/* bad data consumed */
+	VKFD_IH_COUNT_CTX,		/* CP context busy or empty */
 	VKFD_IH_COUNT_NO_CONTEXT,	/* EOP with context id 0: dropped */
 	VKFD_IH_COUNT_NO_PASID,		/* KFD VMID that nobody holds: dropped */
 	VKFD_IH_COUNT_HARD_FULL,	/* hard interrupts that left work to the thread */
@@ -54,6 +56,7 @@ enum vkfd_ih_count {
  * @rptr: byte offset of the next entry to read
  * @unpublished: entries read since @rptr was last given to the device
  * @rescan: entries were lost; the thread has to look at the slots itself
+ * @gap: entries were lost before those that are read now; until the ring was empty
  * @behind: a write pointer never reached memory: the word still has @behind_word, which
  *          means nothing until it changes
  * @behind_word: see @behind
@@ -63,7 +66,7 @@ enum vkfd_ih_count {
  * @entries, @overflows, @unknown: counters, for debugfs
  * @count: entries by what became of them; @lock
  *
- * @rptr, @unpublished, @rescan, @behind and @suspect: @lock.
+ * @rptr, @unpublished, @rescan, @gap, @behind and @suspect: @lock.
  */
 struct vkfd_ih {
 	spinlock_t lock;
@@ -73,6 +76,7 @@ struct vkfd_ih {
 	u32 rptr;
 	u32 unpublished;
 	bool rescan;
+	bool gap;
 	bool behind;
 	u32 behind_word;
 	bool suspect;
@@ -107,6 +111,13 @@ void vkfd_ih_sync(struct vkfd_device *dev);
  */
 bool vkfd_ih_look(struct vkfd_device *dev, bool ask_register);
 void vkfd_ih_recover(struct vkfd_device *dev);
+
+/*
+ * Off before the part goes away for a while, on again when it is back; the ring is
+ * empty then. May sleep. No entry is read in between.
+ */
+void vkfd_ih_suspend(struct vkfd_device *dev);
+void vkfd_ih_resume(struct vkfd_device *dev);
 
 /* Acts on one entry. ih->lock held, interrupts off. vkfd_ih_route.c */
 void vkfd_ih_route(struct vkfd_device *dev, const struct vkfd_ih_entry *e);

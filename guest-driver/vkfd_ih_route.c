@@ -7,6 +7,7 @@
  * gmc_v9_0 (VM faults).
  */
 #include <linux/compiler.h>
+#include <uapi/linux/kfd_ioctl.h>
 
 #include <vkfd/ih.h>
 #include <vkfd/regs_vm.h>
@@ -22,15 +23,44 @@
 #define VKFD_SDMA_ID_BITS	28
 #define VKFD_SQ_ID_BITS		24
 
+/* ivsrcid_gfx_9_0; what <vkfd/ih.h> does not have because no device sends it yet. */
+#define VKFD_SRCID_CP_CTX_BUSY		187
+#define VKFD_SRCID_CP_CTX_EMPTY		188
+#define VKFD_SRCID_CP_ECC_ERROR		197
+#define VKFD_SRCID_UTCL2_POISON		1
+#define VKFD_IH_FAULT_RING__PROT_EXEC	0x40
+
 /* SQ interrupt, context id 0: encoding and privilege of the wave. */
 #define VKFD_SQ_CTX0__PRIV_MASK		0x00002000
 #define VKFD_SQ_CTX0__ENCODING__SHIFT	26
 #define VKFD_SQ_CTX0__ENCODING_MASK	0x0c000000
+#define VKFD_SQ_ENCODING_AUTO		0
+#define VKFD_SQ_ENCODING_INST		1
 #define VKFD_SQ_ENCODING_ERROR		2
 /* The 24 bits of data of an error: its type. */
 #define VKFD_SQ_ERR_TYPE__SHIFT		20
 #define VKFD_SQ_ERR_TYPE_EDC_FUE	0
 #define VKFD_SQ_ERR_TYPE_EDC_FED	3
+/*
+ * s_sendmsg(MSG_INTERRUPT) with these upper bits of M0 signals SYSTEM_EVENT events. No
+ * event's id looks like this; the lower 12 bits are the program's.
+ */
+#define VKFD_SQ_SYSTEM_EVENT		0x5e5000
+#define VKFD_SQ_SYSTEM_EVENT_MASK	0xfff000
+
+/* Bad data was consumed: no address is known. */
+static void vkfd_route_poison(struct vkfd_device *dev, const struct vkfd_ih_entry *e, u32 pasid,
+			      u32 error)
+{
+	const struct vkfd_vm_fault_info info = {
+		.error = error,
+		.imprecise = true,
+		.vmid = e->vmid,
+	};
+
+	dev->ih.count[VKFD_IH_COUNT_POISON]++;
+	vkfd_queue_vm_fault(dev, pasid, &info);
+}
 
 static void vkfd_route_sq(struct vkfd_device *dev, const struct vkfd_ih_entry *e, u32 pasid)
 {
@@ -44,9 +74,18 @@ static void vkfd_route_sq(struct vkfd_device *dev, const struct vkfd_ih_entry *e
 		dev_warn_ratelimited(dev->drm.dev, "wave error of pasid 0x%x: type %u, data 0x%06x%s\n",
 				     pasid, type, data,
 				     e->ctx[0] & VKFD_SQ_CTX0__PRIV_MASK ? ", in trap handler" : "");
-		/* poisoned data: no RAS here, and nothing that anybody waits for */
-		if (type == VKFD_SQ_ERR_TYPE_EDC_FUE || type == VKFD_SQ_ERR_TYPE_EDC_FED)
+		if (type == VKFD_SQ_ERR_TYPE_EDC_FUE || type == VKFD_SQ_ERR_TYPE_EDC_FED) {
+			vkfd_route_poison(dev, e, pasid, KFD_MEM_ERR_POISON_CONSUMED);
 			return;
+		}
+	} else if (encoding == VKFD_SQ_ENCODING_AUTO) {
+		/* thread trace and the like: flags, no id */
+		vkfd_queue_note(dev, pasid, KFD_IOC_EVENT_PROFILE_EVENT);
+		return;
+	} else if (encoding == VKFD_SQ_ENCODING_INST &&
+		   (data & VKFD_SQ_SYSTEM_EVENT_MASK) == VKFD_SQ_SYSTEM_EVENT) {
+		vkfd_queue_note(dev, pasid, KFD_IOC_EVENT_SYSTEM_EVENT);
+		return;
 	}
 	kfd_signal_event_interrupt(pasid, data, VKFD_SQ_ID_BITS);
 }
@@ -64,6 +103,16 @@ static void vkfd_route_cp(struct vkfd_device *dev, const struct vkfd_ih_entry *e
 		}
 		ih->count[VKFD_IH_COUNT_EOP]++;
 		kfd_signal_event_interrupt(pasid, e->ctx[0], VKFD_EOP_ID_BITS);
+		return;
+	case VKFD_SRCID_CP_CTX_BUSY:
+		ih->count[VKFD_IH_COUNT_CTX]++;
+		return;
+	case VKFD_SRCID_CP_CTX_EMPTY:
+		ih->count[VKFD_IH_COUNT_CTX]++;
+		vkfd_queue_note(dev, pasid, KFD_IOC_EVENT_QUEUE_EVENT);
+		return;
+	case VKFD_SRCID_CP_ECC_ERROR:
+		vkfd_route_poison(dev, e, pasid, KFD_MEM_ERR_SRAM_ECC);
 		return;
 	case GFX_9_0__SRCID__CP_BAD_OPCODE_ERROR:
 	case GFX_9_0__SRCID__CP_PRIV_REG_FAULT:
@@ -84,6 +133,8 @@ static void vkfd_route_fault(struct vkfd_device *dev, const struct vkfd_ih_entry
 		.prot_valid = e->ring_id & VKFD_IH_FAULT_RING__PROT_VALID,
 		.prot_read = e->ring_id & VKFD_IH_FAULT_RING__PROT_READ,
 		.prot_write = e->ring_id & VKFD_IH_FAULT_RING__PROT_WRITE,
+		.prot_exec = e->ring_id & VKFD_IH_FAULT_RING__PROT_EXEC,
+		.imprecise = dev->ih.gap,
 		.vmid = e->vmid,
 	};
 
@@ -145,6 +196,11 @@ void vkfd_ih_route(struct vkfd_device *dev, const struct vkfd_ih_entry *e)
 	}
 
 	switch (e->client_id) {
+	case SOC15_IH_CLIENTID_UTCL2:
+		if (e->source_id != VKFD_SRCID_UTCL2_POISON)
+			break;
+		vkfd_route_poison(dev, e, pasid, KFD_MEM_ERR_POISON_CONSUMED);
+		return;
 	case SOC15_IH_CLIENTID_GRBM_CP:
 		vkfd_route_cp(dev, e, pasid);
 		return;

@@ -139,7 +139,7 @@ static int vkfd_info_mmr(struct vkfd_device *dev, const struct drm_amdgpu_info *
 	if (!regs)
 		return -ENOMEM;
 
-	if (!drm_dev_enter(&dev->drm, &idx)) {
+	if (!vkfd_hw_enter(dev, &idx)) {
 		ret = -ENODEV;
 		goto out;
 	}
@@ -156,7 +156,7 @@ static int vkfd_info_mmr(struct vkfd_device *dev, const struct drm_amdgpu_info *
 			regs[i] = vkfd_rreg(dev, reg);
 		}
 	}
-	drm_dev_exit(idx);
+	vkfd_hw_exit(idx);
 	if (!ret)
 		ret = vkfd_answer(info, regs, count * sizeof(*regs));
 out:

@@ -311,6 +311,24 @@ struct vkfd_process *vkfd_process_get_by_pasid(u32 pasid)
 	return p;
 }
 
+struct vkfd_process *vkfd_process_next(unsigned long *pasid)
+{
+	struct vkfd_process *p;
+
+	rcu_read_lock();
+	for (;;) {
+		p = xa_find(&vkfd_pasids, pasid, ULONG_MAX, XA_PRESENT);
+		if (!p)
+			break;
+		(*pasid)++;
+		if (kref_get_unless_zero(&p->ref))
+			break;
+	}
+	rcu_read_unlock();
+
+	return p;
+}
+
 struct vkfd_pdd *vkfd_process_get_pdd(struct vkfd_process *p, u32 gpu_id)
 {
 	struct vkfd_device *dev;

@@ -28,6 +28,7 @@ struct vkfd_bo;
  * @slice: doorbell slice, -1 until the first queue on this GPU
  * @vmid: VMID, -1 while the process has no active queue here
  * @queue_count: queues created on this GPU
+ * @suspended: its queues were evicted for suspend
  * @evicted: > 0 while queues must stay off the hardware
  * @tba_addr, @tma_addr: trap handler and its data as SET_TRAP_HANDLER left them
  * @scratch_va: SET_SCRATCH_BACKING_VA, in units of 64 KiB
@@ -45,6 +46,7 @@ struct vkfd_pdd {
 	int vmid;
 	unsigned int queue_count;
 	unsigned int evicted;
+	bool suspended;
 	u64 tba_addr;
 	u64 tma_addr;
 	u64 scratch_va;
@@ -107,6 +109,12 @@ bool vkfd_process_is_current(const struct vkfd_process *p);
 
 /* Process of @pasid with a reference, or NULL. Any context incl. hard irq. */
 struct vkfd_process *vkfd_process_get_by_pasid(u32 pasid);
+/*
+ * The process with the lowest PASID from *@pasid on, with a reference, and *@pasid
+ * becomes the next to ask for. NULL: no more. Those that come and go meanwhile may be
+ * missed.
+ */
+struct vkfd_process *vkfd_process_next(unsigned long *pasid);
 /* Any context. */
 void vkfd_process_put(struct vkfd_process *p);
 

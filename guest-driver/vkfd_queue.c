@@ -9,6 +9,7 @@
 #include "vkfd_hw.h"
 #include "vkfd_process.h"
 #include "vkfd_queue_int.h"
+#include "vkfd_reset.h"
 #include "vkfd_vm.h"
 #include "vkfd_vram.h"
 
@@ -44,10 +45,13 @@ static int hqd_get(struct vkfd_device *dev)
 	return ret;
 }
 
-static void hqd_put(struct vkfd_device *dev, unsigned int slot)
+static void hqd_put(struct vkfd_device *dev, unsigned int slot, bool lost)
 {
 	mutex_lock(&dev->queue_lock);
-	__clear_bit(slot, dev->hqd_used);
+	if (lost)
+		__set_bit(slot, dev->hqd_lost);
+	else
+		__clear_bit(slot, dev->hqd_used);
 	mutex_unlock(&dev->queue_lock);
 }
 
@@ -61,6 +65,8 @@ static int vmid_get(struct vkfd_pdd *pdd)
 
 	lockdep_assert_held(&pdd->process->lock);
 
+	if (vm->generation != READ_ONCE(dev->generation))
+		return -EIO;
 	if (pdd->vmid >= 0)
 		return 0;
 
@@ -126,10 +132,10 @@ static void mqd_write(struct vkfd_queue *q)
 {
 	int idx;
 
-	if (!drm_dev_enter(&q->dev->drm, &idx))
+	if (!vkfd_hw_enter(q->dev, &idx))
 		return;
 	memcpy_toio(q->dev->vram.map + q->mqd_node.start, q->mqd, VKFD_MQD_BYTES);
-	drm_dev_exit(idx);
+	vkfd_hw_exit(idx);
 }
 
 static int queue_load(struct vkfd_queue *q)
@@ -180,6 +186,7 @@ static int queue_unload(struct vkfd_queue *q, bool save)
 		return -ETIME;
 	}
 	q->lost = true;
+	vkfd_reset_request(q->dev, "a queue does not stop");
 	set_bit(q->dev->index, &queues_of(q->pdd)->lost);
 	drm_err_ratelimited(&q->dev->drm, "process %d, queue %u: does not stop, slot and VMID are lost\n",
 			    q->pdd->process->tgid, q->id);
@@ -189,8 +196,7 @@ static int queue_unload(struct vkfd_queue *q, bool save)
 static void queue_free(struct vkfd_queue *q)
 {
 	vkfd_vram_free(q->dev, &q->mqd_node);
-	if (!q->lost)
-		hqd_put(q->dev, q->hqd);
+	hqd_put(q->dev, q->hqd, q->lost);
 	kfree(q->mqd);
 	/* The interrupt path may just be looking at it. */
 	kfree_rcu(q, rcu);
@@ -287,7 +293,7 @@ erase_id:
 free_vram:
 	vkfd_vram_free(dev, &q->mqd_node);
 put_hqd:
-	hqd_put(dev, q->hqd);
+	hqd_put(dev, q->hqd, false);
 free_mqd:
 	kfree(q->mqd);
 free_queue:
@@ -412,6 +418,65 @@ int vkfd_queues_restore(struct vkfd_pdd *pdd)
 	return ret;
 }
 
+void vkfd_queues_forget(struct vkfd_pdd *pdd)
+{
+	struct vkfd_device *dev = pdd->dev;
+	struct vkfd_queue *q;
+	unsigned long id;
+
+	lockdep_assert_held(&pdd->process->lock);
+
+	xa_for_each(&queues_of(pdd)->xa, id, q) {
+		if (q->pdd != pdd)
+			continue;
+		q->loaded = false;
+		q->active = false;
+		q->stopped = true;
+		q->lost = false;
+	}
+	clear_bit(dev->index, &queues_of(pdd)->lost);
+	if (pdd->vmid < 0)
+		return;
+	mutex_lock(&dev->queue_lock);
+	mutex_lock(&pdd->vm->lock);
+	pdd->vm->vmid = -1;
+	WRITE_ONCE(dev->vmid_pasid[pdd->vmid - VKFD_KFD_VMID_FIRST], 0);
+	pdd->vmid = -1;
+	mutex_unlock(&pdd->vm->lock);
+	mutex_unlock(&dev->queue_lock);
+}
+
+void vkfd_queues_reclaim(struct vkfd_device *dev)
+{
+	unsigned int i;
+
+	mutex_lock(&dev->queue_lock);
+	bitmap_andnot(dev->hqd_used, dev->hqd_used, dev->hqd_lost, VKFD_NUM_CP_QUEUES);
+	bitmap_zero(dev->hqd_lost, VKFD_NUM_CP_QUEUES);
+	for (i = 0; i < VKFD_KFD_VMIDS; i++)
+		if (dev->vmid_pasid[i] == VKFD_PASID_LOST)
+			WRITE_ONCE(dev->vmid_pasid[i], 0);
+	WRITE_ONCE(dev->generation, dev->generation + 1);
+	mutex_unlock(&dev->queue_lock);
+}
+
+int vkfd_queues_rebind(struct vkfd_pdd *pdd)
+{
+	struct vkfd_device *dev = pdd->dev;
+	int err;
+
+	lockdep_assert_held(&pdd->process->lock);
+
+	if (pdd->vmid < 0)
+		return 0;
+	mutex_lock(&dev->queue_lock);
+	mutex_lock(&pdd->vm->lock);
+	err = vkfd_hw_vmid_bind(dev, pdd->vmid, pdd->process->pasid, pdd->vm->pd_offset);
+	mutex_unlock(&pdd->vm->lock);
+	mutex_unlock(&dev->queue_lock);
+	return err;
+}
+
 void vkfd_queues_init(struct vkfd_process *p)
 {
 	struct vkfd_process_queues *qs = &p->queues;
@@ -419,6 +484,7 @@ void vkfd_queues_init(struct vkfd_process *p)
 	xa_init_flags(&qs->xa, XA_FLAGS_ALLOC);
 	qs->gpus = 0;
 	qs->lost = 0;
+	qs->noted = 0;
 	qs->faulted = 0;
 	qs->fault_evicted = 0;
 	spin_lock_init(&qs->fault_lock);

@@ -33,7 +33,8 @@ struct vkfd_process;
  * @gpus: bit per GPU index: the process has had a queue there
  * @lost: bit per GPU index: a queue there does not stop, so the VMID is not given to
  *        anybody else; process->lock
- * @fault_lock: @faulted, @fault, and the bad-packet note of each queue. irqsave;
+ * @noted: bit per event type without payload: the hardware sent one, nobody has acted on it
+ * @fault_lock: @noted, @faulted, @fault, and the bad-packet note of each queue. irqsave;
  *              taken under ih->lock, nothing is taken under it
  * @faulted: bit per GPU index: @fault holds a VM fault nobody has acted on yet
  * @fault: the first of them
@@ -45,6 +46,7 @@ struct vkfd_process_queues {
 	unsigned long gpus;
 	unsigned long lost;
 	spinlock_t fault_lock;
+	unsigned long noted;
 	unsigned long faulted;
 	struct vkfd_vm_fault_info fault[VKFD_QUEUE_MAX_GPUS];
 	unsigned long fault_evicted;
@@ -75,6 +77,17 @@ int vkfd_queues_evict(struct vkfd_pdd *pdd);
 int vkfd_queues_restore(struct vkfd_pdd *pdd);
 
 /*
+ * The part has been reset, or is dead, and is away: the queues of @pdd are no more,
+ * though their ids and memory stay until they are destroyed. process->lock held.
+ * Reclaim, after all processes: slots and VMIDs of queues that had not stopped are free,
+ * and VMs of before are not used again. Rebind: the VMID of @pdd to its tables, after
+ * the part lost its registers but no memory; process->lock held.
+ */
+void vkfd_queues_forget(struct vkfd_pdd *pdd);
+void vkfd_queues_reclaim(struct vkfd_device *dev);
+int vkfd_queues_rebind(struct vkfd_pdd *pdd);
+
+/*
  * From the IH path, any context, ih->lock held: notes the fault; work then takes the
  * queues of the process on @dev (VM fault), or the one queue (bad packet), off the
  * hardware, logs one line and signals MEMORY or HW_EXCEPTION events.
@@ -84,6 +97,12 @@ void vkfd_queue_vm_fault(struct vkfd_device *dev, u32 pasid,
 			 const struct vkfd_vm_fault_info *info);
 void vkfd_queue_bad_opcode(struct vkfd_device *dev, u32 pasid, u32 source_id,
 			   u8 ring_id, u32 ctx0);
+
+/*
+ * From the IH path, as above: the hardware sent something to the process that events
+ * of @type (without payload) tell of. Several before the work runs are one signal.
+ */
+void vkfd_queue_note(struct vkfd_device *dev, u32 pasid, u32 type);
 
 int vkfd_ioctl_create_queue(struct file *filep, struct vkfd_process *p, void *data);
 int vkfd_ioctl_destroy_queue(struct file *filep, struct vkfd_process *p, void *data);

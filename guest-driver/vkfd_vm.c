@@ -26,9 +26,10 @@ struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev)
 	mutex_init(&vm->lock);
 	mt_init(&vm->mappings);
 
-	if (drm_dev_enter(&dev->drm, &idx)) {
+	if (vkfd_hw_enter(dev, &idx)) {
+		vm->generation = READ_ONCE(dev->generation);
 		vm->root = vkfd_pt_create_root(dev);
-		drm_dev_exit(idx);
+		vkfd_hw_exit(idx);
 	} else {
 		vm->root = ERR_PTR(-ENODEV);
 	}
@@ -135,7 +136,7 @@ int vkfd_vm_map_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
 
 	if (!vkfd_vm_range_ok(bo->va, npages) || !vkfd_bo_reachable(bo, vm->dev))
 		return -EINVAL;
-	if (!drm_dev_enter(&vm->dev->drm, &idx))
+	if (!vkfd_hw_enter(vm->dev, &idx))
 		return -ENODEV;
 
 	mutex_lock(&vm->lock);
@@ -156,7 +157,7 @@ int vkfd_vm_map_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
 	vkfd_pt_free_list(vm->dev, &empty);
 out:
 	mutex_unlock(&vm->lock);
-	drm_dev_exit(idx);
+	vkfd_hw_exit(idx);
 	return err;
 }
 
@@ -167,7 +168,7 @@ int vkfd_vm_unmap_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
 	int err = 0, idx;
 	bool live;
 
-	live = drm_dev_enter(&vm->dev->drm, &idx);
+	live = vkfd_hw_enter(vm->dev, &idx);
 	mutex_lock(&vm->lock);
 	if (mtree_load(&vm->mappings, pn) != bo) {
 		err = -EINVAL;
@@ -181,6 +182,6 @@ int vkfd_vm_unmap_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
 out:
 	mutex_unlock(&vm->lock);
 	if (live)
-		drm_dev_exit(idx);
+		vkfd_hw_exit(idx);
 	return err;
 }

@@ -26,6 +26,8 @@ struct vkfd_pt;
  *           (the process holds the file, the file holds the VM)
  * @vmid: hardware context while queues run, else -1. Set by the queue code under
  *        dev->queue_lock and @lock.
+ * @generation: of @dev when the VM was made: tables of before a reset are never used
+ *              again, as changes to them were lost
  * @mappings: page numbers in use -> struct vkfd_bo (no reference: a mapped BO is not
  *            freed), to reject overlaps
  */
@@ -36,6 +38,7 @@ struct vkfd_vm {
 	u64 pd_offset;
 	struct vkfd_process *process;
 	int vmid;
+	u32 generation;
 	struct maple_tree mappings;
 };
 

@@ -47,7 +47,7 @@ void vkfd_vram_fini(struct vkfd_device *dev)
 {
 	struct vkfd_vram *vram = &dev->vram;
 
-	/* Users of the mapping are in drm_dev_enter(), and that fails by now. */
+	/* Users of the mapping are in vkfd_hw_enter(), and that fails by now. */
 	mutex_lock(&vram->lock);
 	vram->map = NULL;
 	mutex_unlock(&vram->lock);

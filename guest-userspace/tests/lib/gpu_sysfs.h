@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The GPU as a PCI device in sysfs: taking it away and resetting it. Needs root.
+ */
+#ifndef VKFD_TEST_GPU_SYSFS_H
+#define VKFD_TEST_GPU_SYSFS_H
+
+#include <stdbool.h>
+
+/* Finds the GPU bound to vkfd and remembers its address. False if there is none. */
+bool gpu_sysfs_find(void);
+
+/* After that: unbind and bind the driver; reset the function. Return after it is done. */
+bool gpu_unbind(void);
+bool gpu_bind(void);
+bool gpu_reset(void);
+
+/* Writes @text to the file @path. */
+bool write_text(const char *path, const char *text);
+
+#endif /* VKFD_TEST_GPU_SYSFS_H */
