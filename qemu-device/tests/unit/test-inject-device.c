@@ -115,18 +115,65 @@ static void test_device(void)
     bus_free(b);
 }
 
+/* A device that stands still, and requests that would wait anyway. */
+static void test_device_preempt(void)
+{
+    Bus *b = start();
+
+    /* one that hangs does so still when the device goes on */
+    arm(b, "preempt:hang@1;device:delay:1us@1");
+    request(b, 1);
+    put(b, 0, 1);
+    queue_kick(b, 0);
+    bus_advance(b, 1000);
+    CHECK_EQ(vram32(b, OUT), 1);
+    CHECK_EQ(hqd_rd(b, 1, mmCP_HQD_ACTIVE), 1);
+    arm(b, "");
+    CHECK_EQ(hqd_rd(b, 1, mmCP_HQD_ACTIVE), 0);
+    hqd_wr(b, 1, mmCP_HQD_ACTIVE, 1);
+
+    /* one that takes longer than the device */
+    arm(b, "preempt:delay:5us@1;device:delay:1us@1");
+    request(b, 1);
+    put(b, 1, 2);
+    queue_kick(b, 0);
+    bus_advance(b, 4999);
+    CHECK_EQ(vram32(b, OUT + 8), 2);
+    CHECK_EQ(hqd_rd(b, 1, mmCP_HQD_ACTIVE), 1);
+    bus_advance(b, 1);
+    CHECK_EQ(hqd_rd(b, 1, mmCP_HQD_ACTIVE), 0);
+    hqd_wr(b, 1, mmCP_HQD_ACTIVE, 1);
+
+    /* and one whose time comes while it stands still */
+    arm(b, "preempt:delay:1us@1;device:delay:5us@1");
+    request(b, 1);
+    put(b, 2, 3);
+    queue_kick(b, 0);
+    bus_advance(b, 4999);
+    CHECK_EQ(hqd_rd(b, 1, mmCP_HQD_ACTIVE), 1);
+    bus_advance(b, 1);
+    CHECK_EQ(hqd_rd(b, 1, mmCP_HQD_ACTIVE), 0);
+    bus_free(b);
+}
+
 static void test_device_gone(void)
 {
     Bus *b = start();
     unsigned irqs;
+    uint32_t rptr;
 
-    arm(b, "slot:delay:1us@1;device:gone@2");
+    arm(b, "slot:delay:1us@1;device:gone@3");
     event(b, 0, 1, 1);
     irqs = b->irqs;
+    rptr = vram32(b, RPTR_ADDR(0));
     put(b, 1, 2);
+    put(b, 2, 3);
     queue_kick(b, 0);
-    b->nlog = 0;
     bus_run(b);
+    CHECK_EQ(vram32(b, OUT + 8), 2);
+    CHECK_EQ(vram32(b, OUT + 16), 0);
+    CHECK_EQ(vram32(b, RPTR_ADDR(0)), rptr);
+    b->nlog = 0;
     CHECK_EQ(vkfd_ctrl_read(b->e, VKFD_CTRL_INJECT_DEVICE), VKFD_INJECT_DEVICE_GONE);
     CHECK_EQ(rd(b, mmRCC_CONFIG_MEMSIZE), UINT32_MAX);
     CHECK_EQ(vkfd_doorbell_read(b->e, 0, 4) & UINT32_MAX, UINT32_MAX);
@@ -145,6 +192,10 @@ static void test_device_gone(void)
     vkfd_engine_reset(b->e, true);
     CHECK_EQ(passages(b, 1), 0);
     CHECK_EQ(vkfd_ctrl_read(b->e, VKFD_CTRL_INJECT_COUNT), 2);
+    arm(b, "device:gone@0");
+    wr(b, mmSCRATCH_REG0, 6);
+    arm(b, "");
+    CHECK_EQ(rd(b, mmSCRATCH_REG0), 0);
     arm(b, "device:gone@0");
     vkfd_engine_reset(b->e, false);
     CHECK_EQ(rd(b, mmSCRATCH_REG0), 0);
@@ -180,6 +231,8 @@ static void test_counting(void)
     CHECK_EQ(counter(b, VKFD_CNT_INJECTED), 7);
     CHECK_EQ(counter(b, VKFD_CNT_INJECT_REFUSED), 2);
     CHECK_EQ(fired(b, 99), 0);
+    b->e->inject.spec[0].passages = 0x500000007ull;
+    CHECK_EQ(passages(b, 0), 0x500000007ull);
     bus_free(b);
 }
 
@@ -321,6 +374,7 @@ int main(void)
 {
     test_preempt();
     test_device();
+    test_device_preempt();
     test_device_gone();
     test_counting();
     test_held_full();

@@ -55,6 +55,19 @@ static void test_doorbell(void)
     CHECK_EQ(vram32(b, OUT + 32), 5);
     CHECK_EQ(b->guest_errors, 0);
 
+    /* two delays of one address: neither makes the other shorter */
+    arm(b, "doorbell:delay:5us@1;doorbell:delay:10us@2;doorbell:delay:1us@3");
+    queue_kick(b, 0);
+    bus_advance(b, 1000);
+    queue_kick(b, 0);
+    put(b, 3, 40);
+    queue_kick(b, 0);
+    bus_advance(b, 9999);
+    CHECK_EQ(vram32(b, OUT + 24), 4);
+    bus_advance(b, 1);
+    CHECK_EQ(vram32(b, OUT + 24), 40);
+    CHECK_EQ(fired(b, 2), 1);
+
     arm(b, "doorbell:dup@1");
     put(b, 6, 7);
     queue_kick(b, 0);
@@ -492,6 +505,21 @@ static void test_page_walk(void)
     bus_run(b);
     CHECK_EQ(vram32(b, OUT), 0);
     CHECK_EQ(ih_dw(b, 0, 0) >> 16 & 0xff, 0x20);        /* no write permission */
+    bus_free(b);
+
+    /* walks of VMID 0 do not pass */
+    b = start();
+    arm(b, "page-walk:drop@1/1");
+    {
+        uint64_t pa;
+        bool prt;
+
+        wr(b, mmVM_CONTEXT0_CNTL, 0x007ffe81);
+        vkfd_vm_translate(b->e, VKFD_HUB_GFX, 0, 0x4000, false, &pa, &prt);
+        CHECK_EQ(passages(b, 0), 0);
+        vkfd_vm_translate(b->e, VKFD_HUB_GFX, TEST_VMID, OUT_VA, false, &pa, &prt);
+        CHECK_EQ(passages(b, 0), 1);
+    }
     bus_free(b);
 
     /* to another page */
