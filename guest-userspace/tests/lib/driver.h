@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel under test from outside: references to the module, how slow it is.
+ */
+#ifndef VKFD_TEST_DRIVER_H
+#define VKFD_TEST_DRIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* References to the module: one for each process and each open file. -1 on failure. */
+int64_t driver_references(void);
+
+/*
+ * @full with VKFD_FULL, otherwise @part; on a kernel with checkers, which is many
+ * times slower, a sixteenth of that and at least 1.
+ */
+unsigned int scaled(unsigned int full, unsigned int part);
+
+/* The kernel has checkers. */
+bool kernel_is_slow(void);
+
+#endif /* VKFD_TEST_DRIVER_H */
