@@ -28,7 +28,7 @@ enum vkfd_bo_kind {
  * @base: GEM object; its reference count is the BO's
  * @kind: where the memory is
  * @dev: GPU it was allocated on; the owner of a reference to @base keeps it alive
- * @va: GPU virtual address (0: none)
+ * @va: GPU virtual address (0: none); of the driver's own signal page like @gpu_pages
  * @alloc_flags: KFD_IOC_ALLOC_MEM_FLAGS_*
  * @blocks: VRAM, list of struct vkfd_vram_block
  * @block, @num_blocks: the same as an array in the order of the BO
@@ -43,6 +43,8 @@ enum vkfd_bo_kind {
  * @charged: bytes of system memory charged against the limit
  * @vmap_lock: @vmap and @vmap_count
  * @vmap, @vmap_count: kernel mapping of GTT pages
+ * @gpu_pages: how many pages VMs show, 0 for all; the driver's own signal page, whose
+ *             owner may have mapped less of it; under the events.mutex of its process
  * @mapped: bit per GPU index it is mapped on; process->lock
  * @is_event_page: signal page of a process: FREE is refused with -EPERM; process->lock
  *
@@ -68,6 +70,7 @@ struct vkfd_bo {
 	struct mutex vmap_lock;
 	void *vmap;
 	unsigned int vmap_count;
+	unsigned long gpu_pages;
 	unsigned long mapped;
 	bool is_event_page;
 };

@@ -14,9 +14,9 @@
  *         dev->tlb_lock            invalidate engine 17 (spinlock)
  *       dev->srbm_lock             GRBM_GFX_CNTL select + banked access (spinlock);
  *                                  also right under process->lock
- *     process->events.mutex        create, destroy, wait set-up; no other mutex of
- *                                  this list is taken under it; also without
- *                                  process->lock
+ *     process->events.mutex        create, destroy, wait set-up; also without
+ *                                  process->lock; vm->lock, and nothing else of this
+ *                                  list, is taken under it
  *       event->lock                one event's state and waiters (spinlock, irqsave)
  *         wait->wq.lock            queue a WAIT_EVENTS call sleeps on (wake_up()); the
  *                                  scheduler's locks inside it
@@ -27,7 +27,7 @@
  * lock of vkfd_event.c, dev->clock_lock, the limit's lock of vkfd_bo.c (spinlocks).
  *
  * mmap_lock: mmap and fault handlers and VMA close run under it. They take
- * events.mutex, and, when the last reference to a BO goes, dma_lock and vram.lock. So
+ * events.mutex, vm->lock inside it, and, when the last reference to a BO goes, dma_lock and vram.lock. So
  * under those nothing may touch user memory; under process->lock nothing does either.
  *
  * ih->lock (spinlock): taken by the hard interrupt handler, its thread, and below
@@ -181,16 +181,22 @@ extern struct srcu_struct vkfd_hw_srcu;
  */
 static inline bool vkfd_hw_enter(struct vkfd_device *dev, int *idx)
 {
+	bool there;
+
 	*idx = srcu_read_lock(&vkfd_hw_srcu);
 	/* Ordered by SRCU: who reads false here is waited for. */
-	if (likely(!READ_ONCE(dev->away)))
-		return true;
-	srcu_read_unlock(&vkfd_hw_srcu, *idx);
-	return false;
+	there = !READ_ONCE(dev->away);
+	/* For sparse, which cannot follow a lock that depends on a result. */
+	if (there)
+		__release(&vkfd_hw_srcu);
+	else
+		srcu_read_unlock(&vkfd_hw_srcu, *idx);
+	return there;
 }
 
 static inline void vkfd_hw_exit(int idx)
 {
+	__acquire(&vkfd_hw_srcu);
 	srcu_read_unlock(&vkfd_hw_srcu, idx);
 }
 

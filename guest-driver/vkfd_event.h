@@ -18,6 +18,7 @@
 struct file;
 struct vkfd_bo;
 struct vkfd_device;
+struct vkfd_pdd;
 struct vkfd_process;
 struct vm_area_struct;
 
@@ -36,6 +37,10 @@ struct vm_area_struct;
  * @page: kernel mapping of the slots, or NULL; set under @mutex, read under RCU
  * @page_bo: BO given as signal page (reference and vmap held), or NULL when there is
  *           no page or the page is the driver's own
+ * @own_bo: memory of the driver's own page (reference and vmap held), or NULL when the
+ *          process had no VM then and the page is plain kernel memory; @mutex
+ * @own_mapped: bit per GPU index: @own_bo is in the process's VM there; @mutex
+ * @own_vmas: mappings of @own_bo by user space, parts count; @mutex
  * @slots: number of usable slots in @page; @mutex
  * @signal_count: events that have a slot; @mutex
  * @sleepers: bit per slot: a task waits for that event. Set and cleared under the
@@ -51,6 +56,9 @@ struct vkfd_events {
 	struct list_head link;
 	u64 *page;
 	struct vkfd_bo *page_bo;
+	struct vkfd_bo *own_bo;
+	unsigned long own_mapped;
+	unsigned int own_vmas;
 	unsigned int slots;
 	unsigned int signal_count;
 	DECLARE_BITMAP(sleepers, VKFD_SIGNAL_EVENT_LIMIT);
@@ -90,10 +98,16 @@ void vkfd_events_init(struct vkfd_process *p);
 void vkfd_events_fini(struct vkfd_process *p);
 
 /*
- * mmap of /dev/kfd, type events: maps the driver's own signal page. -EINVAL if the
- * process has none (or gave a BO), or for more than the page.
+ * mmap of /dev/kfd, type events: maps the driver's own signal page, and maps as much of
+ * it into the process's GPU VMs at the same address, until the last part of it is
+ * unmapped. A second mapping while there is one is the CPU's alone. -EINVAL if the
+ * process has none (or gave a BO), for more than the page, or if the address is in use
+ * in a VM; -ENOMEM. mmap_lock held; takes events.mutex and vm->lock.
  */
 int vkfd_events_mmap(struct vkfd_process *p, struct vm_area_struct *vma);
+
+/* @pdd got its VM just now: the driver's own page, if mapped, goes there too. process->lock. */
+int vkfd_events_vm_acquired(struct vkfd_pdd *pdd);
 
 /*
  * Routing of a completion interrupt: finds the event of @partial_id (@valid_bits low

@@ -64,10 +64,12 @@ int vkfd_ioctl_acquire_vm(struct file *filep, struct vkfd_process *p, void *data
 	err = vkfd_vm_acquire(vm, p);
 	if (err)
 		goto out;
-	pdd->vm = vm;
+	/* Pairs with the acquire in vkfd_signal_page.c. */
+	smp_store_release(&pdd->vm, vm);
 	/* The pdd keeps the reference. */
 	pdd->drm_file = drm_file;
 	drm_file = NULL;
+	err = vkfd_events_vm_acquired(pdd);
 out:
 	mutex_unlock(&p->lock);
 	if (drm_file)

@@ -6,7 +6,8 @@
  * On discrete GPUs the thunk allocates the page as a GTT buffer, maps it on every GPU
  * and hands over its handle; the driver keeps a reference and a kernel mapping. A
  * thunk that gives no handle gets a page of the driver's own, through mmap of
- * /dev/kfd, and may use as many slots as it has mapped.
+ * /dev/kfd, and may use as many slots as it has mapped. The GPU sees it where user space
+ * mapped it.
  */
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
@@ -17,6 +18,7 @@
 #include "vkfd_event_int.h"
 #include "vkfd_memory.h"
 #include "vkfd_process.h"
+#include "vkfd_vm.h"
 
 #define VKFD_SIGNAL_PAGE_SIZE	(VKFD_SIGNAL_EVENT_LIMIT * sizeof(u64))
 
@@ -75,41 +77,207 @@ int vkfd_signal_page_attach(struct vkfd_events *evs, struct vkfd_bo *bo, u64 *pa
 	return 0;
 }
 
+/* The VM of the process on GPU @i, or NULL. Set once, while the process lives. */
+static struct vkfd_vm *vm_of(struct vkfd_process *p, unsigned int i)
+{
+	struct vkfd_pdd *pdd = smp_load_acquire(&p->pdds[i]);
+
+	return pdd ? smp_load_acquire(&pdd->vm) : NULL;
+}
+
 int vkfd_signal_page_ensure(struct vkfd_events *evs)
 {
+	struct vkfd_process *p = container_of(evs, struct vkfd_process, events);
+	const struct vkfd_bo_params params = {
+		.kind = VKFD_BO_GTT,
+		.size = VKFD_SIGNAL_PAGE_SIZE,
+		.alloc_flags = KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE |
+			       KFD_IOC_ALLOC_MEM_FLAGS_COHERENT | KFD_IOC_ALLOC_MEM_FLAGS_UNCACHED,
+	};
+	struct vkfd_bo *bo = NULL;
+	unsigned int i;
 	u64 *page;
 
 	lockdep_assert_held(&evs->mutex);
 
 	if (evs->page)
 		return 0;
-	page = vmalloc_user(VKFD_SIGNAL_PAGE_SIZE);
-	if (!page)
-		return -ENOMEM;
+	for (i = 0; i < VKFD_MAX_GPUS && !bo; i++) {
+		if (!vm_of(p, i))
+			continue;
+		bo = vkfd_bo_create(p->pdds[i]->dev, &params);
+		/* A GPU that is gone needs no page to write to. */
+		if (IS_ERR(bo)) {
+			if (PTR_ERR(bo) != -ENODEV)
+				return PTR_ERR(bo);
+			bo = NULL;
+		}
+	}
+	if (bo) {
+		page = vkfd_bo_vmap(bo);
+		if (IS_ERR(page)) {
+			drm_gem_object_put(&bo->base);
+			return PTR_ERR(page);
+		}
+	} else {
+		page = vmalloc_user(VKFD_SIGNAL_PAGE_SIZE);
+		if (!page)
+			return -ENOMEM;
+	}
+	evs->own_bo = bo;
 	publish(evs, page, VKFD_SIGNAL_EVENT_UNMAPPED);
 	return 0;
 }
 
+/* Takes the driver's own page out of the process's VMs. */
+static void own_unmap(struct vkfd_events *evs)
+{
+	struct vkfd_process *p = container_of(evs, struct vkfd_process, events);
+	unsigned int i;
+
+	lockdep_assert_held(&evs->mutex);
+
+	for_each_set_bit(i, &evs->own_mapped, VKFD_MAX_GPUS)
+		WARN_ON(vkfd_vm_unmap_bo(vm_of(p, i), evs->own_bo));
+	evs->own_mapped = 0;
+}
+
+static int own_map_one(struct vkfd_events *evs, unsigned int i)
+{
+	struct vkfd_process *p = container_of(evs, struct vkfd_process, events);
+	struct vkfd_vm *vm = vm_of(p, i);
+	int err;
+
+	lockdep_assert_held(&evs->mutex);
+
+	if (!vm || test_bit(i, &evs->own_mapped))
+		return 0;
+	err = vkfd_vm_map_bo(vm, evs->own_bo);
+	if (!err)
+		__set_bit(i, &evs->own_mapped);
+	/* Of a GPU that is gone nothing has to be mapped. */
+	return err == -ENODEV ? 0 : err;
+}
+
+int vkfd_events_vm_acquired(struct vkfd_pdd *pdd)
+{
+	struct vkfd_events *evs = &pdd->process->events;
+	int err = 0;
+
+	lockdep_assert_held(&pdd->process->lock);
+
+	mutex_lock(&evs->mutex);
+	if (evs->own_bo && evs->own_vmas)
+		err = own_map_one(evs, pdd->dev->index);
+	mutex_unlock(&evs->mutex);
+	return err;
+}
+
 void vkfd_signal_page_detach(struct vkfd_events *evs)
 {
-	struct vkfd_bo *bo = evs->page_bo;
+	struct vkfd_bo *bo = evs->page_bo, *own = evs->own_bo;
 	u64 *page = evs->page;
 
 	lockdep_assert_held(&evs->mutex);
 
 	if (!page)
 		return;
+	if (own)
+		own_unmap(evs);
 	WRITE_ONCE(evs->page, NULL);
 	evs->page_bo = NULL;
+	evs->own_bo = NULL;
 	evs->slots = 0;
 	/* The interrupt path reads slots under RCU. */
 	synchronize_rcu();
 	if (bo) {
 		bo->is_event_page = false;
 		vkfd_signal_page_unmap_bo(bo);
+	} else if (own) {
+		vkfd_signal_page_unmap_bo(own);
 	} else {
 		vfree(page);
 	}
+}
+
+/*
+ * A mapping keeps the BO, by a reference in vm_private_data, and through its file the
+ * process; it may be there longer than what the process owns.
+ */
+static void own_vma_open(struct vm_area_struct *vma)
+{
+	struct vkfd_process *p = vma->vm_file->private_data;
+	struct vkfd_bo *bo = vma->vm_private_data;
+
+	drm_gem_object_get(&bo->base);
+	mutex_lock(&p->events.mutex);
+	p->events.own_vmas++;
+	mutex_unlock(&p->events.mutex);
+}
+
+static void own_vma_close(struct vm_area_struct *vma)
+{
+	struct vkfd_process *p = vma->vm_file->private_data;
+	struct vkfd_bo *bo = vma->vm_private_data;
+
+	mutex_lock(&p->events.mutex);
+	if (!--p->events.own_vmas && p->events.own_bo)
+		own_unmap(&p->events);
+	mutex_unlock(&p->events.mutex);
+	drm_gem_object_put(&bo->base);
+}
+
+/* Elsewhere the GPU would not find it. */
+static int own_vma_mremap(struct vm_area_struct *vma)
+{
+	return -EINVAL;
+}
+
+static const struct vm_operations_struct own_vm_ops = {
+	.open = own_vma_open,
+	.close = own_vma_close,
+	.mremap = own_vma_mremap,
+};
+
+/*
+ * mmap of a page that is a BO: by frame number, as the pages are shmem's and this is not
+ * a mapping of that file. A failed mmap is not closed, and unmaps what it inserted.
+ */
+static int own_mmap(struct vkfd_process *p, struct vm_area_struct *vma)
+{
+	unsigned long i, pages = vma_pages(vma);
+	struct vkfd_events *evs = &p->events;
+	int err;
+
+	lockdep_assert_held(&evs->mutex);
+
+	/* Pages that are private to the mapping would not be those the GPU writes. */
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	vm_flags_set(vma, VM_DONTCOPY | VM_DONTEXPAND);
+	for (i = 0; i < pages; i++) {
+		err = remap_pfn_range(vma, vma->vm_start + i * PAGE_SIZE,
+				      page_to_pfn(evs->own_bo->pages[i]), PAGE_SIZE,
+				      vma->vm_page_prot);
+		if (err)
+			return err;
+	}
+	if (!evs->own_vmas) {
+		evs->own_bo->va = vma->vm_start;
+		evs->own_bo->gpu_pages = pages;
+		for (i = 0; i < VKFD_MAX_GPUS; i++) {
+			err = own_map_one(evs, i);
+			if (err) {
+				own_unmap(evs);
+				return err;
+			}
+		}
+	}
+	drm_gem_object_get(&evs->own_bo->base);
+	vma->vm_private_data = evs->own_bo;
+	vma->vm_ops = &own_vm_ops;
+	evs->own_vmas++;
+	return 0;
 }
 
 int vkfd_events_mmap(struct vkfd_process *p, struct vm_area_struct *vma)
@@ -127,8 +295,12 @@ int vkfd_events_mmap(struct vkfd_process *p, struct vm_area_struct *vma)
 		err = -EINVAL;
 		goto unlock;
 	}
-	vm_flags_set(vma, VM_DONTCOPY);
-	err = remap_vmalloc_range(vma, evs->page, 0);
+	if (evs->own_bo) {
+		err = own_mmap(p, vma);
+	} else {
+		vm_flags_set(vma, VM_DONTCOPY);
+		err = remap_vmalloc_range(vma, evs->page, 0);
+	}
 	if (!err && size / sizeof(u64) > evs->slots)
 		evs->slots = size / sizeof(u64);
 unlock:

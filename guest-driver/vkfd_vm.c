@@ -91,6 +91,8 @@ static u64 vkfd_vm_bo_pages(struct vkfd_bo *bo)
 {
 	u64 pages = vkfd_bo_size(bo) >> AMDGPU_GPU_PAGE_SHIFT;
 
+	if (bo->gpu_pages)
+		return bo->gpu_pages;
 	return bo->alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_AQL_QUEUE_MEM ? pages * 2 : pages;
 }
 

@@ -59,7 +59,7 @@ void vkfd_vm_release(struct vkfd_vm *vm);
  * mapping. Both flush the TLB of the VM's VMID before they return. On failure the VM
  * is as before. Map: -EINVAL for a misaligned, bad or overlapping range or a BO the
  * GPU cannot reach, -ENOMEM, -ENODEV. Unmap: -EINVAL if it is not mapped; works on
- * after the hardware is gone. The caller serialises calls for one BO (process->lock).
+ * after the hardware is gone. The caller serialises calls for one BO (process->lock; events.mutex for the signal page).
  * Takes vm->lock.
  */
 int vkfd_vm_map_bo(struct vkfd_vm *vm, struct vkfd_bo *bo);

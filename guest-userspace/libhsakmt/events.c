@@ -20,6 +20,17 @@ static bool is_system_event(HSA_EVENTTYPE type)
 }
 
 /*
+ * For tests of the kernel: VKFD_EVENT_PAGE=driver brings no page of ours, as on an APU.
+ * The kernel maps its own to the GPUs where we map it.
+ */
+static bool driver_page(void)
+{
+	const char *val = getenv("VKFD_EVENT_PAGE");
+
+	return val && !strcmp(val, "driver");
+}
+
+/*
  * CREATE_EVENT, with the events page if this is the first event. Under ctx.lock:
  * two first events must not bring two pages. A page the kernel did not take is
  * given back, so that a later first event can try again; one it did take cannot
@@ -28,7 +39,7 @@ static bool is_system_event(HSA_EVENTTYPE type)
 static HSAKMT_STATUS create_locked(struct kfd_ioctl_create_event_args *args)
 {
 	const struct hsakmt_mem_req req = { .nonpaged = true, .uncached = true };
-	bool first = hsakmt_ctx.is_dgpu && !hsakmt_ctx.events_page;
+	bool first = hsakmt_ctx.is_dgpu && !hsakmt_ctx.events_page && !driver_page();
 	uint64_t handle;
 
 	if (first) {
@@ -43,7 +54,7 @@ static HSAKMT_STATUS create_locked(struct kfd_ioctl_create_event_args *args)
 			hsakmt_ctx.events_page = NULL;
 		return HSAKMT_STATUS_ERROR;
 	}
-	/* Without a discrete GPU the page is the kernel's. */
+	/* Without a discrete GPU, or on demand, the page is the kernel's. */
 	if (!hsakmt_ctx.events_page && args->event_page_offset) {
 		void *page = hsakmt_sys_mmap(NULL, EVENTS_PAGE_BYTES, PROT_READ | PROT_WRITE,
 					     MAP_SHARED, hsakmt_ctx.kfd_fd,
