@@ -14,6 +14,7 @@
 #include "vkfd_chardev.h"
 #include "vkfd_event_int.h"
 #include "vkfd_process.h"
+#include "vkfd_trace.h"
 
 struct vkfd_event_counters vkfd_event_counters;
 
@@ -33,8 +34,10 @@ bool vkfd_event_activate_idle(struct vkfd_event *ev)
 		had_idle = true;
 		vkfd_waiter_activate(&ev->state, &w->state);
 		atomic_inc(&w->wait->activated);
-		if (vkfd_wait_state(w->wait) != VKFD_WAIT_PENDING)
+		if (vkfd_wait_state(w->wait) != VKFD_WAIT_PENDING) {
+			trace_event_wake(ev->id, w->wait->tgid);
 			wake_up(&w->wait->wq);
+		}
 	}
 	return had_idle;
 }
@@ -44,6 +47,7 @@ void vkfd_event_signal_locked(struct vkfd_event *ev)
 	bool had_idle = vkfd_event_activate_idle(ev);
 
 	vkfd_event_state_signal(&ev->state, had_idle);
+	trace_event_signal(ev->id, ev->type, ev->state.age, had_idle);
 }
 
 bool vkfd_event_take_slot(struct vkfd_events *evs, struct vkfd_event *ev)
@@ -214,6 +218,9 @@ void vkfd_events_init(struct vkfd_process *p)
 	xa_init_flags(&evs->xa, XA_FLAGS_ALLOC1);
 	evs->page = NULL;
 	evs->page_bo = NULL;
+	evs->own_bo = NULL;
+	evs->own_mapped = 0;
+	evs->own_vmas = 0;
 	evs->slots = 0;
 	evs->signal_count = 0;
 	bitmap_zero(evs->sleepers, VKFD_SIGNAL_EVENT_LIMIT);

@@ -64,6 +64,7 @@ struct vkfd_event_waiter {
  * @wq: where its task sleeps. Woken under the lock of an event that still has a
  *      waiter of this call, so the call cannot have returned by then.
  * @all: wait for all, not any
+ * @tgid: of the task, for tracing
  * @num: entries of @waiter
  * @activated: entries that fired and whose event exists
  * @destroyed: entries whose event was destroyed
@@ -71,6 +72,7 @@ struct vkfd_event_waiter {
 struct vkfd_wait {
 	wait_queue_head_t wq;
 	bool all;
+	pid_t tgid;
 	u32 num;
 	atomic_t activated;
 	atomic_t destroyed;

@@ -19,6 +19,7 @@
 #include "vkfd_event_int.h"
 #include "vkfd_process.h"
 #include "vkfd_recovery.h"
+#include "vkfd_trace.h"
 
 static struct vkfd_wait *alloc_wait(u32 num, bool all)
 {
@@ -30,6 +31,7 @@ static struct vkfd_wait *alloc_wait(u32 num, bool all)
 		return NULL;
 	wait->num = num;
 	wait->all = all;
+	wait->tgid = task_tgid_nr(current);
 	init_waitqueue_head(&wait->wq);
 	for (i = 0; i < num; i++) {
 		INIT_LIST_HEAD(&wait->waiter[i].node);
@@ -290,7 +292,9 @@ int vkfd_ioctl_wait_events(struct file *filep, struct vkfd_process *p, void *dat
 		}
 	}
 
+	trace_event_wait_begin(wait->num, wait->all, args->timeout);
 	err = wait_on(&p->events, wait, events, user, &args->timeout, &res);
+	trace_event_wait_end(wait->num, err, res);
 	if (!err)
 		args->wait_result = res;
 	kvfree(events);

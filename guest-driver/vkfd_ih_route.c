@@ -17,6 +17,7 @@
 #include "vkfd_hw.h"
 #include "vkfd_ih.h"
 #include "vkfd_queue.h"
+#include "vkfd_trace.h"
 
 /* Low bits of an event id that each kind of interrupt carries. */
 #define VKFD_EOP_ID_BITS	32
@@ -166,6 +167,7 @@ void vkfd_ih_route(struct vkfd_device *dev, const struct vkfd_ih_entry *e)
 	u32 pasid = e->pasid;
 
 	lockdep_assert_held(&ih->lock);
+	trace_ih_entry(dev->gpu_id, e);
 
 	if (e->vmid < VKFD_KFD_VMID_FIRST || e->vmid > VKFD_KFD_VMID_LAST) {
 		atomic64_inc(&ih->unknown);

@@ -10,6 +10,7 @@
 #include "vkfd_process.h"
 #include "vkfd_queue_int.h"
 #include "vkfd_reset.h"
+#include "vkfd_trace.h"
 #include "vkfd_vm.h"
 #include "vkfd_vram.h"
 
@@ -150,6 +151,7 @@ static int queue_load(struct vkfd_queue *q)
 	if (err)
 		return err;
 	q->loaded = true;
+	trace_queue_load(q->pdd->process->pasid, q->id, q->hqd);
 	return 0;
 }
 
@@ -171,6 +173,7 @@ static int queue_unload(struct vkfd_queue *q, bool save)
 		request = q->props.ctx_va ? VKFD_DEQUEUE_SAVE_WAVES : VKFD_DEQUEUE_DRAIN;
 
 	q->loaded = false;
+	trace_queue_unload(q->pdd->process->pasid, q->id, q->hqd);
 	err = vkfd_hw_hqd_unload(q->dev, slot, request, VKFD_QUEUE_STOP_MS, save ? q->mqd : NULL);
 	if (!err) {
 		if (save)
@@ -282,6 +285,7 @@ int vkfd_queue_create(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props
 			goto put_vmid;
 	}
 	pdd->queue_count++;
+	trace_queue_create(pdd->process->pasid, q->id, q->hqd);
 	*queue = q;
 	return 0;
 
@@ -315,6 +319,7 @@ int vkfd_queue_destroy(struct vkfd_queue *q)
 	 */
 	vkfd_ih_sync(q->dev);
 	vkfd_queue_act_on_bad(q);
+	trace_queue_destroy(pdd->process->pasid, q->id, q->hqd);
 	xa_erase(&queues_of(pdd)->xa, q->id);
 	pdd->queue_count--;
 	vmid_put_unused(pdd);
