@@ -30,6 +30,7 @@
 #include "vkfd_memory.h"
 #include "vkfd_process.h"
 #include "vkfd_queue.h"
+#include "vkfd_smi.h"
 
 #define VKFD_FS_MAGIC	0x564b4644	/* "VKFD" */
 
@@ -133,7 +134,7 @@ static const struct vkfd_ioctl vkfd_ioctls[] = {
 	VKFD_IOCTL(GET_DMABUF_INFO, vkfd_ioctl_get_dmabuf_info),
 	VKFD_IOCTL(IMPORT_DMABUF, vkfd_ioctl_import_dmabuf),
 	VKFD_IOCTL(ALLOC_QUEUE_GWS, vkfd_ioctl_alloc_gws),
-	VKFD_IOCTL(SMI_EVENTS, vkfd_ioctl_not_permitted),
+	VKFD_IOCTL(SMI_EVENTS, vkfd_ioctl_smi_events),
 	VKFD_IOCTL(SVM, vkfd_ioctl_svm, .validate = vkfd_svm_validate),
 	VKFD_IOCTL(SET_XNACK_MODE, vkfd_ioctl_not_permitted),
 	VKFD_IOCTL(CRIU_OP, vkfd_ioctl_invalid, .privileged = true),

@@ -8,6 +8,7 @@
 #include <linux/seq_file.h>
 #include <drm/drm_drv.h>
 
+#include "vkfd_debugfs_proc.h"
 #include "vkfd_device.h"
 #include "vkfd_drv.h"
 #include "vkfd_event.h"
@@ -85,6 +86,7 @@ DEFINE_SHOW_ATTRIBUTE(events);
 void vkfd_debugfs_init(void)
 {
 	vkfd_debugfs_dir = debugfs_create_dir("kfd", NULL);
+	vkfd_debugfs_proc_init(vkfd_debugfs_dir);
 	debugfs_create_file("ih", 0444, vkfd_debugfs_dir, NULL, &ih_fops);
 	debugfs_create_file("events", 0444, vkfd_debugfs_dir, NULL, &events_fops);
 }

@@ -263,24 +263,24 @@ static int __init vkfd_module_init(void)
 	ret = vkfd_queue_module_init();
 	if (ret)
 		return ret;
+	vkfd_debugfs_init();
 	ret = vkfd_chardev_init();
 	if (ret)
 		goto err_queue;
 	ret = vkfd_topology_init(vkfd_chardev_devt());
 	if (ret)
 		goto err_chardev;
-	vkfd_debugfs_init();
 	ret = pci_register_driver(&vkfd_pci_driver);
 	if (ret)
 		goto err_topology;
 	return 0;
 
 err_topology:
-	vkfd_debugfs_exit();
 	vkfd_topology_exit();
 err_chardev:
 	vkfd_chardev_exit();
 err_queue:
+	vkfd_debugfs_exit();
 	vkfd_queue_module_exit();
 	return ret;
 }
@@ -290,9 +290,9 @@ static void __exit vkfd_module_exit(void)
 {
 	pci_unregister_driver(&vkfd_pci_driver);
 	vkfd_recovery_exit();
-	vkfd_debugfs_exit();
 	vkfd_topology_exit();
 	vkfd_chardev_exit();
+	vkfd_debugfs_exit();
 	vkfd_queue_module_exit();
 }
 module_exit(vkfd_module_exit);

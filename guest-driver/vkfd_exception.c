@@ -18,6 +18,7 @@
 #include "vkfd_hw.h"
 #include "vkfd_process.h"
 #include "vkfd_queue_int.h"
+#include "vkfd_smi.h"
 
 static struct workqueue_struct *fault_wq;
 
@@ -296,6 +297,7 @@ static void handle_vm_fault(struct vkfd_process *p, struct vkfd_pdd *pdd,
 			    info->prot_write ? "read only" : info->prot_read ? "not readable" :
 			    "not mapped");
 	vkfd_queues_evict(pdd);
+	vkfd_smi_vm_fault(dev, p);
 	vkfd_event_signal_vm_fault(p, dev, info);
 	/* As amdkfd: who consumed bad data is told twice. */
 	if (info->error)

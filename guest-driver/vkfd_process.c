@@ -23,6 +23,7 @@
 #include <drm/drm_vma_manager.h>
 
 #include "vkfd_bo.h"
+#include "vkfd_debugfs_proc.h"
 #include "vkfd_doorbell.h"
 #include "vkfd_process.h"
 #include "vkfd_vm.h"
@@ -88,6 +89,7 @@ static void vkfd_process_teardown(struct work_struct *work)
 	struct file *files[VKFD_MAX_GPUS] = {};
 	unsigned int i;
 
+	vkfd_debugfs_proc_remove(p);
 	/* Queues write events and memory, events hold the signal page: in this order. */
 	vkfd_queues_fini(p);
 	vkfd_events_fini(p);
@@ -251,6 +253,7 @@ static struct vkfd_process *vkfd_process_create(struct mm_struct *mm)
 	__module_get(THIS_MODULE);
 	/* The slot is reserved, so this neither allocates nor fails. */
 	xa_store(&vkfd_pasids, p->pasid, p, GFP_KERNEL);
+	vkfd_debugfs_proc_add(p);
 	return p;
 
 err_hash:

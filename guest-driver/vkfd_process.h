@@ -70,6 +70,7 @@ struct vkfd_pdd {
  *        release semantics, freed with the process
  * @events: events of the process, see vkfd_event.h
  * @queues: queues by id, see vkfd_queue.h
+ * @debugfs: its directory in debugfs, from creation to teardown
  * @runtime_enabled: RUNTIME_ENABLE is in force; @lock
  */
 struct vkfd_process {
@@ -87,6 +88,7 @@ struct vkfd_process {
 	struct vkfd_pdd *pdds[VKFD_MAX_GPUS];
 	struct vkfd_events events;
 	struct vkfd_process_queues queues;
+	struct dentry *debugfs;
 	bool runtime_enabled;
 };
 

@@ -26,6 +26,7 @@
 #include "vkfd_process.h"
 #include "vkfd_queue.h"
 #include "vkfd_reset.h"
+#include "vkfd_smi.h"
 
 /* How often, and how far apart, a reset is tried while others hold the device lock. */
 #define VKFD_RESET_TRIES	50
@@ -82,6 +83,7 @@ static void reset_prepare(struct pci_dev *pdev)
 	if (dev->dead)
 		return;
 	drm_info(&dev->drm, "reset %u begins\n", ++dev->resets);
+	vkfd_smi_reset(dev, false, "function reset");
 	/* What the part has to say about queues is heard first. */
 	vkfd_ih_sync(dev);
 	vkfd_hw_take_away(dev);
@@ -115,6 +117,7 @@ static void reset_done(struct pci_dev *pdev)
 	vkfd_hw_give_back(dev);
 	drm_info(&dev->drm, "reset %u done, VRAM %s\n", dev->resets, intact ? "kept" : "lost");
 	vkfd_events_device_gone(dev, !intact);
+	vkfd_smi_reset(dev, true, "function reset");
 	vkfd_events_broadcast(KFD_IOC_EVENT_DEVICESTATECHANGE);
 }
 
@@ -160,6 +163,7 @@ static void suspend_queues(struct vkfd_pdd *pdd)
 	/* One that does not stop has been stopped for good. */
 	vkfd_queues_evict(pdd);
 	pdd->suspended = true;
+	vkfd_smi_eviction(pdd->dev, pdd->process, KFD_QUEUE_EVICTION_TRIGGER_SUSPEND);
 }
 
 static void resume_queues(struct vkfd_pdd *pdd)
@@ -172,7 +176,9 @@ static void resume_queues(struct vkfd_pdd *pdd)
 	pdd->suspended = false;
 	err = vkfd_queues_rebind(pdd);
 	err = vkfd_queues_restore(pdd) ?: err;
-	if (err)
+	if (!err)
+		vkfd_smi_restore(dev, pdd->process);
+	else
 		drm_err(&dev->drm, "process %d: queues not resumed: %d\n", pdd->process->tgid, err);
 }
 

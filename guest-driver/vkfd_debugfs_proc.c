@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /sys/kernel/debug/kfd/proc/<pid>/events: the events of a process, one a line.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+
+#include "vkfd_debugfs_proc.h"
+#include "vkfd_event_int.h"
+#include "vkfd_process.h"
+
+static struct dentry *vkfd_proc_dir;
+
+static void show_event(struct seq_file *m, struct vkfd_event *ev)
+{
+	struct vkfd_event_state state;
+	unsigned int waiters = 0;
+	struct list_head *pos;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ev->lock, flags);
+	state = ev->state;
+	list_for_each(pos, &ev->waiters)
+		waiters++;
+	spin_unlock_irqrestore(&ev->lock, flags);
+	seq_printf(m, "%u %u %s%s %llu %u\n", ev->id, ev->type,
+		   state.signaled ? "signaled" : "idle", state.auto_reset ? "" : ",manual",
+		   state.age, waiters);
+}
+
+static int events_show(struct seq_file *m, void *unused)
+{
+	struct vkfd_process *p = m->private;
+	struct vkfd_events *evs = &p->events;
+	struct vkfd_event *ev;
+	unsigned long id;
+
+	seq_printf(m, "pasid 0x%x\n", p->pasid);
+	mutex_lock(&evs->mutex);
+	seq_printf(m, "page %s slots %u used %u\n",
+		   !evs->page ? "none" : evs->page_bo ? "user" : "driver", evs->slots,
+		   evs->signal_count);
+	seq_puts(m, "id type state age waiters\n");
+	xa_for_each(&evs->xa, id, ev) {
+		/* More is for a larger buffer, with which this is called again. */
+		if (seq_has_overflowed(m))
+			break;
+		show_event(m, ev);
+	}
+	mutex_unlock(&evs->mutex);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(events);
+
+void vkfd_debugfs_proc_add(struct vkfd_process *p)
+{
+	char name[16];
+
+	/* The old process of an exec may still be there: then this one has no directory. */
+	snprintf(name, sizeof(name), "%d", p->tgid);
+	p->debugfs = debugfs_create_dir(name, vkfd_proc_dir);
+	debugfs_create_file("events", 0400, p->debugfs, p, &events_fops);
+}
+
+void vkfd_debugfs_proc_remove(struct vkfd_process *p)
+{
+	/* Waits for readers. */
+	debugfs_remove_recursive(p->debugfs);
+	p->debugfs = NULL;
+}
+
+void vkfd_debugfs_proc_init(struct dentry *kfd)
+{
+	vkfd_proc_dir = debugfs_create_dir("proc", kfd);
+}
