@@ -24,11 +24,12 @@
  *
  * Below any of the mutexes, and without: bo->vmap_lock, dev->dma_lock, dev->vram.lock
  * (mutexes, none of the others inside) and the slots lock of vkfd_device.c, the list
- * lock of vkfd_event.c, dev->clock_lock, the limit's lock of vkfd_bo.c (spinlocks).
+ * lock of vkfd_event.c, the lists and clients of vkfd_smi.c, dev->clock_lock, the limit's lock of vkfd_bo.c (spinlocks).
  *
  * mmap_lock: mmap and fault handlers and VMA close run under it. They take
- * events.mutex, vm->lock inside it, and, when the last reference to a BO goes, dma_lock and vram.lock. So
- * under those nothing may touch user memory; under process->lock nothing does either.
+ * events.mutex, vm->lock inside it, and, when the last reference to a BO goes, dma_lock
+ * and vram.lock. So under those nothing may touch user memory; under process->lock
+ * nothing does either.
  *
  * ih->lock (spinlock): taken by the hard interrupt handler, its thread, and below
  * process->lock by vkfd_ih_sync(); inside it RCU with event->lock or queues.fault_lock,
