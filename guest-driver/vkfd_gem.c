@@ -3,6 +3,8 @@
  * GEM callbacks and the render node's file operations.
  */
 #include <linux/err.h>
+#include <linux/highmem.h>
+#include <linux/io.h>
 #include <linux/mm.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
@@ -75,7 +77,58 @@ static vm_fault_t vkfd_gem_fault(struct vm_fault *vmf)
 	return ret;
 }
 
+/* Copies @len bytes between @buf and one page of @bo. */
+static int vkfd_gem_access_page(struct vkfd_bo *bo, u64 offset, void *buf, int len, int write)
+{
+	u64 index = offset >> PAGE_SHIFT;
+	void __iomem *io;
+	void *page;
+	int idx;
+
+	if (bo->kind == VKFD_BO_GTT) {
+		page = kmap_local_page(bo->pages[index]);
+		if (write)
+			memcpy(page + offset_in_page(offset), buf, len);
+		else
+			memcpy(buf, page + offset_in_page(offset), len);
+		kunmap_local(page);
+		return len;
+	}
+
+	if (!vkfd_hw_enter(bo->dev, &idx))
+		return -EIO;
+	io = bo->dev->vram.map + vkfd_bo_vram_offset(bo, index) + offset_in_page(offset);
+	if (write)
+		memcpy_toio(io, buf, len);
+	else
+		memcpy_fromio(buf, io, len);
+	vkfd_hw_exit(idx);
+	return len;
+}
+
+/*
+ * What a debugger reads and writes by ptrace() or /proc/PID/mem, which cannot take
+ * references to our pages. VRAM that the program itself cannot see is reached
+ * too, and the mapping's protection does not matter: as with TTM. The caller
+ * holds the mmap lock and comes again for what is left. Returns bytes, or -EIO.
+ */
+static int vkfd_gem_access(struct vm_area_struct *vma, unsigned long addr, void *buf, int len,
+			   int write)
+{
+	struct drm_gem_object *obj = vma->vm_private_data;
+	struct vkfd_bo *bo = to_vkfd_bo(obj);
+	u64 offset = ((u64)(vma->vm_pgoff - drm_vma_node_start(&obj->vma_node)) << PAGE_SHIFT) +
+		     (addr - vma->vm_start);
+
+	if (len < 1 || offset >= vkfd_bo_size(bo))
+		return -EIO;
+	/* Blocks of VRAM are contiguous in whole pages only. */
+	len = min_t(unsigned long, len, PAGE_SIZE - offset_in_page(offset));
+	return vkfd_gem_access_page(bo, offset, buf, len, write);
+}
+
 static const struct vm_operations_struct vkfd_gem_vm_ops = {
+	.access = vkfd_gem_access,
 	.fault = vkfd_gem_fault,
 	.open = drm_gem_vm_open,
 	.close = drm_gem_vm_close,

@@ -4,8 +4,10 @@
  * and read by the CPU at the same address, its size is taken and given back, and
  * what is still in use cannot be freed.
  */
+#include <fcntl.h>
 #include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gpu.h"
 #include "queue.h"
@@ -36,6 +38,40 @@ static bool gpu_store(uint64_t va, uint32_t value)
 	queue_commit(&q, pm4_write32(p, va, value));
 	queue_submit(&q);
 	return queue_wait_idle(&q, LONG_MS);
+}
+
+/*
+ * A debugger's way to the memory: it copies through the kernel and takes any length
+ * at any address, also across pages.
+ */
+static void test_debugger(enum mem_kind kind)
+{
+	const char *name = mem_kind_name(kind);
+	uint8_t *mem = mem_alloc(&gpu, kind, 3 * GPU_PAGE), *at;
+	uint8_t seen[GPU_PAGE + 7];
+	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	unsigned int i, wrong = 0;
+
+	if (!mem || fd < 0)
+		tap_bail("%s: no memory or no /proc/self/mem", name);
+	at = mem + GPU_PAGE - 3;
+	for (i = 0; i < sizeof(seen); i++)
+		at[i] = (uint8_t)(i * 7 + 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	tap_is(pread(fd, seen, sizeof(seen), (off_t)(uintptr_t)at), (ssize_t)sizeof(seen),
+	       "%s: a debugger reads over two page boundaries", name);
+	for (i = 0; i < sizeof(seen); i++) {
+		wrong += seen[i] != (uint8_t)(i * 7 + 1);
+		seen[i] = (uint8_t)~i;
+	}
+	tap_is(wrong, 0, "%s: what is there", name);
+	tap_is(pwrite(fd, seen, sizeof(seen), (off_t)(uintptr_t)at), (ssize_t)sizeof(seen),
+	       "%s: and writes there", name);
+	for (i = 0, wrong = 0; i < sizeof(seen); i++)
+		wrong += ((volatile uint8_t *)at)[i] != (uint8_t)~i;
+	tap_is(wrong + at[-1] + at[sizeof(seen)], 0, "%s: that and nothing else", name);
+	close(fd);
+	mem_free(mem, 3 * GPU_PAGE);
 }
 
 /* Every page of a buffer is its own: first and last word of each. */
@@ -191,6 +227,8 @@ int main(void)
 	before = available();
 	for (kind = MEM_SYSTEM; kind <= MEM_VRAM; kind++)
 		test_kind(kind);
+	for (kind = MEM_SYSTEM; kind <= MEM_VRAM; kind++)
+		test_debugger(kind);
 	test_userptr();
 	test_available();
 	test_fill_vram();
