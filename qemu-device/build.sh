@@ -59,11 +59,13 @@ else
 fi
 mkdir -p "$tree" "$build" "$OUT"
 
-# Objects are dated against sources, and another checkout's sources may be
-# older than its predecessor's objects: when the owner changes, drop ours.
+# Products are dated against sources, and another checkout's sources may be
+# older than its predecessor's products: when the owner changes, drop our objects
+# and what is generated from our trace-events, and let meson read its files again.
 if [[ $(cat "$tree/owner" 2>/dev/null || :) != "$VKFD_TOP" ]]; then
 	# Relative, because the path of the cache says vkfd too.
-	(cd "$build" && find . -path '*vkfd*' -name '*.o' -delete)
+	(cd "$build" && find . -path '*vkfd*' -name '*.[och]' -delete)
+	touch "$src/meson.build"
 	printf '%s\n' "$VKFD_TOP" >"$tree/owner"
 fi
 
