@@ -159,7 +159,7 @@ static void test_flood(void)
 	mem_free(ib, n * PM4_RELEASE_MEM_DW * 4);
 }
 
-/* Mutation: insert_event() counts and refuses the 4096th call. */
+/* Mutation: destroy_event() leaves the id reserved. */
 static void test_recycled(int fd)
 {
 	unsigned int i, wrong = 0, rounds = kernel_is_slow() ? LIMIT + 10 : 3 * LIMIT;
@@ -202,7 +202,7 @@ static void test_exhausted(void *arg)
 	       "bug 81: with its address");
 }
 
-/* Mutation: vkfd_event_signal_vm_fault() does nothing for a process without a signal page. */
+/* Mutation: vkfd_event_signal_vm_fault() does nothing for a process without signal events. */
 static void test_fault_only(void *arg)
 {
 	struct waiter w = { .n = 1, .ms = LONG_MS };

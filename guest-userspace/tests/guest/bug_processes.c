@@ -18,6 +18,7 @@
 
 #include "driver.h"
 #include "gpu.h"
+#include "inject.h"
 #include "kfd.h"
 #include "queue.h"
 #include "tap.h"
@@ -28,7 +29,7 @@
 #define IDLERS		300u	/* there are 254 doorbell slices */
 #define CROWD		4u
 #define CROWD_QUEUES	8u
-#define EXECS		8
+#define EXECS		2
 #define FORKS		20u
 #define NOBODY		65534
 
@@ -196,11 +197,18 @@ static int again(int left)
 	return 13;
 }
 
-/* Mutation: vkfd_process_open() does not wait for teardowns that are under way. */
+/*
+ * The GPU takes its time to give up a queue, so that the teardown of what was before
+ * the exec is under way when the new image opens the device.
+ * Mutation: vkfd_process_open() does not wait for that.
+ */
 static void test_exec(void)
 {
 	int status;
 	pid_t pid;
+
+	if (inject_arm("preempt:delay:100ms@1/1"))
+		tap_diag("no fault injection: exec is tried without slow queues");
 
 	fflush(NULL);
 	pid = fork();
@@ -208,6 +216,7 @@ static void test_exec(void)
 		_exit(again(EXECS));
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		tap_bail("fork: %m");
+	inject_disarm();
 	tap_is(status, 0, "bug 23: a process that runs all queues execs, and has all of them again, %d times",
 	       EXECS);
 }
@@ -249,6 +258,7 @@ static void test_munmap(void)
 	uint64_t end;
 	unsigned int i;
 
+	/* Some of those that died before may still be in it: that hides less than ten. */
 	close(kfd_open());
 	before = driver_references();
 	for (i = 0; i < 10; i++)
@@ -258,9 +268,9 @@ static void test_munmap(void)
 		/* An open waits for the teardown of the dead. */
 		close(kfd_open());
 		now = driver_references();
-	} while (now != before && now_ns() < end);
+	} while (now > before && now_ns() < end);
 	tap_ok(before >= 0, "bug 27: the module's references can be read");
-	tap_is(now, before, "bugs 27, 28: 10 processes unmapped registered memory under a running queue and are gone");
+	tap_ok(now <= before, "bugs 27, 28: 10 processes unmapped registered memory under a running queue and are gone");
 }
 
 static void fork_child(volatile uint64_t *mem, int go)
@@ -274,7 +284,10 @@ static void fork_child(volatile uint64_t *mem, int go)
 	_exit(0);
 }
 
-/* Mutation, of the thunk: memory of the program is MAP_PRIVATE and inherited. */
+/*
+ * What is tried here is the thunk: memory of the program that is private and inherited
+ * would be copied by the store. No mutation of the driver.
+ */
 static void forks(void *arg)
 {
 	unsigned int i, wrong = 0, lost = 0;

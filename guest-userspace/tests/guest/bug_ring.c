@@ -124,7 +124,8 @@ static void test_overflow_twice(uint32_t *ib)
 		finish();
 		msix_hold(false);
 		pass_barrier();
-		tap_is(kfd_counter("ih", "overflows") - before, 1, "bug 11: overflow %u is noticed", i + 1);
+		/* A signal that comes while the ring is still full makes one of its own. */
+		tap_ok(kfd_counter("ih", "overflows") - before >= 1, "bug 11: overflow %u is noticed", i + 1);
 	}
 }
 

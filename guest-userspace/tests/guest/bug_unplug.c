@@ -7,6 +7,7 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #include "waiter.h"
 
 #define PCI_DRIVER	"/sys/bus/pci/drivers/vkfd"
-#define LONG_MS		60000u
+#define LONG_MS		30000u
 #define PROCESSES	3u
 #define RING_BYTES	4096u
 
@@ -99,12 +100,30 @@ static int waiting_process(int ready)
 	return bad;
 }
 
+/* Exit status of @pid, 255 when it has to be killed. */
+static int ends(pid_t pid)
+{
+	uint64_t end = now_ns() + LONG_MS * 1000000ull;
+	int status;
+	pid_t p;
+
+	while (!(p = waitpid(pid, &status, WNOHANG)) && now_ns() < end)
+		sched_yield();
+	if (!p) {
+		kill(pid, SIGKILL);
+		p = waitpid(pid, &status, 0);
+	}
+	if (p != pid)
+		tap_bail("waitpid: %m");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
 static void round_of(const char *how, bool (*gone)(const char *), bool (*back)(const char *),
 		     const char *addr)
 {
 	unsigned int i, k;
 	pid_t pid[PROCESSES];
-	int fds[2], status, missed = 0;
+	int fds[2], missed = 0;
 	char byte;
 
 	if (pipe(fds))
@@ -122,9 +141,7 @@ static void round_of(const char *how, bool (*gone)(const char *), bool (*back)(c
 			tap_bail("a process is not ready");
 	tap_ok(gone(addr), "bug 47: the GPU is %s while %u processes wait", how, PROCESSES);
 	for (i = 0; i < PROCESSES; i++) {
-		if (waitpid(pid[i], &status, 0) != pid[i])
-			tap_bail("waitpid: %m");
-		missed |= WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+		missed |= ends(pid[i]);
 	}
 	for (k = 0; k < KINDS; k++)
 		tap_ok(!(missed & 1 << k), "bug 47: %s: who waits for %s is told", how, kind_name[k]);

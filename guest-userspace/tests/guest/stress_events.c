@@ -389,8 +389,8 @@ int main(void)
 		/* An open waits for the teardown of the dead. */
 		close(kfd_open());
 		now = driver_references();
-	} while (now != references && now_ns() < end);
-	tap_is(now, references, "no process is left in the driver");
+	} while (now > references && now_ns() < end);
+	tap_ok(now >= 0 && now <= references, "no process is left in the driver");
 	tap_is((int64_t)available(), (int64_t)memory, "no memory of the GPU is gone");
 	return tap_done();
 }
