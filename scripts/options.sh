@@ -18,8 +18,7 @@ OPTIONS_HELP='  --accel auto|kvm|tcg     auto (default): KVM where it really wor
   --share DIR[:rw]         DIR at /mnt/share in the guest, read-only without :rw
   --thunk own|stock        our libhsakmt (default) or that of Debian
   --driver own|none|PATH   vkfd.ko (default), no driver, or a module of yours
-  --kernel stock|debug|PATH  kernel of Debian (default), one full of checkers, or
-                           an image of yours
+  --kernel stock|PATH      kernel of Debian (default), or an image of yours
   --append ARGS            added to the kernel command line
   --qemu ARGS              words added to the command line of QEMU
   --inject SPECS           faults of the GPU: point:action[:arg]@first[/every][*count],
@@ -103,7 +102,13 @@ parse_options() {
 			;;
 		--kernel)
 			case $value in
-			stock | debug) VKFD_OPT_KERNEL=$value ;;
+			stock) VKFD_OPT_KERNEL=$value ;;
+			debug)
+				# Until a guest has booted it, it is for those who make it boot.
+				[[ -n ${VKFD_TRY_DEBUG_KERNEL:-} ]] ||
+					die "--kernel debug: does not exist yet"
+				VKFD_OPT_KERNEL=$value
+				;;
 			*)
 				[[ -f $value ]] || die "--kernel $value: no such file"
 				VKFD_OPT_KERNEL=$(realpath "$value")
