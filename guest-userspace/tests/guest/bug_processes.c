@@ -173,10 +173,15 @@ static void test_crowd(void)
 	}
 }
 
-/* The image that exec starts: all queues can be had at once, @left times. */
+/*
+ * The image that exec starts: all queues of the one before are off the GPU when the
+ * device is open, and can be had, @left times more.
+ */
 static int again(int left)
 {
+	unsigned int gone = (unsigned int)(EXECS - left) * QUEUES;
 	static struct queue q[QUEUES];
+	struct inject_state st;
 	char arg[16];
 	struct gpu gpu;
 	HsaEvent *ev;
@@ -184,6 +189,9 @@ static int again(int left)
 
 	if (gpu_open(&gpu) != HSAKMT_STATUS_SUCCESS)
 		return 10;
+	/* Each was asked to stop, once, and the device holds none back any more. */
+	if (inject_status(0, &st) && (st.passages != gone || inject_held()))
+		return 14;
 	ev = event_new(&gpu, HSA_EVENTTYPE_SIGNAL, false);
 	if (!ev)
 		return 11;
