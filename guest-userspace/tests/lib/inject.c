@@ -12,6 +12,12 @@
 #include "inject.h"
 
 #define PCI_DEVICES	"/sys/bus/pci/devices"
+/* A function reset takes a fraction of a second of the guest's time. */
+#define AWAY_MAX_MS	30000u
+/* Any value but 0, which is what a reset leaves, and all ones. */
+#define MARK		0x4b52414du
+/* The last dword of the text: used by no text that is not the longest possible. */
+#define TEXT_END	(VKFD_CTRL_INJECT_TEXT + VKFD_INJECT_TEXT_SIZE - 4)
 
 static volatile uint32_t *page;
 static char error[128];
@@ -24,6 +30,40 @@ static uint32_t rd(uint32_t off)
 static void wr(uint32_t off, uint32_t val)
 {
 	page[off / 4] = val;
+}
+
+/*
+ * While the function is reset its BARs do not decode: reads give ones, writes go
+ * nowhere, and what was written before is forgotten. So whoever uses several
+ * registers first writes MARK to one that keeps it until then, and asks afterwards
+ * whether it is still there; if not it does it all again. *gone: the page does not
+ * come back, there is no answer.
+ */
+static bool again(uint32_t reg, bool *gone)
+{
+	unsigned int ms;
+
+	*gone = false;
+	if (rd(reg) == MARK)
+		return false;
+	for (ms = 0; ms < AWAY_MAX_MS; ms++) {
+		if (rd(VKFD_CTRL_MAGIC) == VKFD_CTRL_MAGIC_VALUE)
+			return true;
+		usleep(1000);
+	}
+	*gone = true;
+	return false;
+}
+
+static bool read_one(uint32_t reg, uint32_t *val)
+{
+	bool gone;
+
+	do {
+		wr(TEXT_END, MARK);
+		*val = rd(reg);
+	} while (again(TEXT_END, &gone));
+	return !gone;
 }
 
 /* Number in a file of one device's directory; -1 when there is none. */
@@ -128,11 +168,28 @@ static const char *status_text(uint32_t status)
 	return status < sizeof(text) / sizeof(text[0]) ? text[status] : "unknown status";
 }
 
+/* Up to and with the NUL; the page takes whole dwords. True: it has the text. */
+static bool put_text(const char *specs, size_t len)
+{
+	bool same = true;
+	uint32_t dw;
+	size_t i;
+
+	for (i = 0; i <= len; i += 4) {
+		dw = 0;
+		memcpy(&dw, specs + i, len - i < 4 ? len - i : 4);
+		wr(VKFD_CTRL_INJECT_TEXT + (uint32_t)i, dw);
+		same &= rd(VKFD_CTRL_INJECT_TEXT + (uint32_t)i) == dw;
+	}
+	return same;
+}
+
 int inject_arm(const char *specs)
 {
-	size_t i, len = strlen(specs);
-	uint32_t status, pos;
+	size_t len = strlen(specs);
+	uint32_t status, pos, before;
 	int ret = inject_open();
+	bool sent, gone;
 
 	if (ret)
 		return ret;
@@ -141,20 +198,24 @@ int inject_arm(const char *specs)
 			 status_text(VKFD_INJECT_TOO_LONG), len, VKFD_INJECT_TEXT_SIZE - 1);
 		return VKFD_INJECT_TOO_LONG;
 	}
-	/* Up to and with the NUL; the page takes whole dwords. */
-	for (i = 0; i <= len; i += 4) {
-		uint32_t dw = 0;
-
-		memcpy(&dw, specs + i, len - i < 4 ? len - i : 4);
-		wr(VKFD_CTRL_INJECT_TEXT + (uint32_t)i, dw);
-	}
-	wr(VKFD_CTRL_INJECT_GO, VKFD_INJECT_GO_ARM);
-	status = rd(VKFD_CTRL_INJECT_STATUS);
-	if (status != VKFD_INJECT_OK) {
+	do {
+		wr(VKFD_CTRL_INJECT_SELECT, MARK);
+		before = rd(VKFD_CTRL_INJECT_GENERATION);
+		sent = put_text(specs, len);
+		if (sent)
+			wr(VKFD_CTRL_INJECT_GO, VKFD_INJECT_GO_ARM);
+		status = rd(VKFD_CTRL_INJECT_STATUS);
 		pos = rd(VKFD_CTRL_INJECT_ERROR_POS);
-		snprintf(error, sizeof(error), "%s at %u ('%.32s')", status_text(status), pos,
-			 pos < len ? specs + pos : "");
-	}
+		/* A reset may also have come after it was armed: then it stays armed. */
+		if (sent && rd(VKFD_CTRL_INJECT_GENERATION) == before + 1)
+			return VKFD_INJECT_OK;
+	} while (again(VKFD_CTRL_INJECT_SELECT, &gone));
+	if (gone)
+		return -ENODEV;
+	if (!sent)
+		return -EIO;
+	snprintf(error, sizeof(error), "%s at %u ('%.32s')", status_text(status), pos,
+		 pos < len ? specs + pos : "");
 	return (int)status;
 }
 
@@ -170,23 +231,31 @@ const char *inject_error(void)
 
 int inject_count(void)
 {
+	uint32_t count;
 	int ret = inject_open();
 
-	return ret ? ret : (int)rd(VKFD_CTRL_INJECT_COUNT);
+	if (ret)
+		return ret;
+	return read_one(VKFD_CTRL_INJECT_COUNT, &count) ? (int)count : -ENODEV;
 }
 
 bool inject_status(unsigned int i, struct inject_state *st)
 {
-	uint32_t lo;
+	uint32_t lo, count;
+	bool gone;
 
-	if (inject_open() || i >= rd(VKFD_CTRL_INJECT_COUNT))
+	if (inject_open())
 		return false;
-	wr(VKFD_CTRL_INJECT_SELECT, i);
-	lo = rd(VKFD_CTRL_INJECT_PASSED_LO);
-	st->passages = (uint64_t)rd(VKFD_CTRL_INJECT_PASSED_HI) << 32 | lo;
-	st->fired = rd(VKFD_CTRL_INJECT_FIRED);
-	st->refused = rd(VKFD_CTRL_INJECT_REFUSED);
-	return true;
+	do {
+		wr(TEXT_END, MARK);
+		wr(VKFD_CTRL_INJECT_SELECT, i);
+		count = rd(VKFD_CTRL_INJECT_COUNT);
+		lo = rd(VKFD_CTRL_INJECT_PASSED_LO);
+		st->passages = (uint64_t)rd(VKFD_CTRL_INJECT_PASSED_HI) << 32 | lo;
+		st->fired = rd(VKFD_CTRL_INJECT_FIRED);
+		st->refused = rd(VKFD_CTRL_INJECT_REFUSED);
+	} while (again(TEXT_END, &gone));
+	return !gone && i < count;
 }
 
 uint32_t inject_fired(unsigned int i)
@@ -198,50 +267,73 @@ uint32_t inject_fired(unsigned int i)
 
 uint32_t inject_held(void)
 {
-	return inject_open() ? 0 : rd(VKFD_CTRL_INJECT_HELD);
+	uint32_t held;
+
+	return !inject_open() && read_one(VKFD_CTRL_INJECT_HELD, &held) ? held : 0;
 }
 
 uint32_t inject_device(void)
 {
-	return inject_open() ? VKFD_INJECT_DEVICE_OK : rd(VKFD_CTRL_INJECT_DEVICE);
+	uint32_t state;
+
+	return !inject_open() && read_one(VKFD_CTRL_INJECT_DEVICE, &state) ? state : VKFD_INJECT_DEVICE_OK;
 }
 
 int inject_text(char *buf, size_t size)
 {
 	int ret = inject_open();
+	uint32_t status;
+	bool gone;
 	size_t i;
 
 	if (ret)
 		return ret;
-	wr(VKFD_CTRL_INJECT_GO, VKFD_INJECT_GO_READ);
-	if (rd(VKFD_CTRL_INJECT_STATUS) != VKFD_INJECT_OK)
+	do {
+		wr(VKFD_CTRL_INJECT_SELECT, MARK);
+		wr(VKFD_CTRL_INJECT_GO, VKFD_INJECT_GO_READ);
+		status = rd(VKFD_CTRL_INJECT_STATUS);
+		for (i = 0; i < size && i < VKFD_INJECT_TEXT_SIZE; i++) {
+			buf[i] = (char)(rd(VKFD_CTRL_INJECT_TEXT + (uint32_t)(i & ~(size_t)3)) >>
+					(8 * (i & 3)));
+			if (!buf[i])
+				break;
+		}
+	} while (again(VKFD_CTRL_INJECT_SELECT, &gone));
+	if (gone)
+		return -ENODEV;
+	if (status != VKFD_INJECT_OK)
 		return -EIO;
-	for (i = 0; i < size && i < VKFD_INJECT_TEXT_SIZE; i++) {
-		buf[i] = (char)(rd(VKFD_CTRL_INJECT_TEXT + (uint32_t)(i & ~(size_t)3)) >> (8 * (i & 3)));
-		if (!buf[i])
-			return 0;
-	}
-	return -EOVERFLOW;
+	return i < size && i < VKFD_INJECT_TEXT_SIZE ? 0 : -EOVERFLOW;
 }
 
 uint64_t device_counter(unsigned int which)
 {
-	uint32_t lo;
+	uint64_t val;
+	bool gone;
 
 	if (inject_open())
 		return 0;
-	wr(VKFD_CTRL_CNT_SELECT, which);
-	lo = rd(VKFD_CTRL_CNT_LO);
-	return (uint64_t)rd(VKFD_CTRL_CNT_HI) << 32 | lo;
+	do {
+		wr(TEXT_END, MARK);
+		wr(VKFD_CTRL_CNT_SELECT, which);
+		val = rd(VKFD_CTRL_CNT_LO);
+		val |= (uint64_t)rd(VKFD_CTRL_CNT_HI) << 32;
+	} while (again(TEXT_END, &gone));
+	return gone ? 0 : val;
 }
 
 bool device_unmodelled(unsigned int i, uint32_t *reg, uint32_t *reads, uint32_t *writes)
 {
+	bool gone;
+
 	if (inject_open())
 		return false;
-	wr(VKFD_CTRL_UNMOD_SELECT, i);
-	*reg = rd(VKFD_CTRL_UNMOD_REG);
-	*reads = rd(VKFD_CTRL_UNMOD_READS);
-	*writes = rd(VKFD_CTRL_UNMOD_WRITES);
-	return *reg != UINT32_MAX;
+	do {
+		wr(TEXT_END, MARK);
+		wr(VKFD_CTRL_UNMOD_SELECT, i);
+		*reg = rd(VKFD_CTRL_UNMOD_REG);
+		*reads = rd(VKFD_CTRL_UNMOD_READS);
+		*writes = rd(VKFD_CTRL_UNMOD_WRITES);
+	} while (again(TEXT_END, &gone));
+	return !gone && *reg != UINT32_MAX;
 }
