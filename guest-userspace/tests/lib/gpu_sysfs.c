@@ -56,3 +56,11 @@ bool gpu_reset(void)
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
 	return write_text(path, "1");
 }
+
+int gpu_open_config(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/config", address);
+	return open(path, O_RDWR | O_CLOEXEC);
+}

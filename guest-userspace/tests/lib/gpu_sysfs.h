@@ -15,6 +15,9 @@ bool gpu_unbind(void);
 bool gpu_bind(void);
 bool gpu_reset(void);
 
+/* Its configuration space, for pread and pwrite; -1 and errno: not possible. */
+int gpu_open_config(void);
+
 /* Writes @text to the file @path. */
 bool write_text(const char *path, const char *text);
 

@@ -33,7 +33,7 @@ static void wr(uint32_t off, uint32_t val)
 }
 
 /*
- * While the function is reset its BARs do not decode: reads give ones, writes go
+ * While the function is reset its BARs do not decode: reads give anything, writes go
  * nowhere, and what was written before is forgotten. So whoever uses several
  * registers first writes MARK to one that keeps it until then, and asks afterwards
  * whether it is still there; if not it does it all again. *gone: the page does not
