@@ -102,13 +102,7 @@ parse_options() {
 			;;
 		--kernel)
 			case $value in
-			stock) VKFD_OPT_KERNEL=$value ;;
-			debug)
-				# Until a guest has booted it, it is for those who make it boot.
-				[[ -n ${VKFD_TRY_DEBUG_KERNEL:-} ]] ||
-					die "--kernel debug: does not exist yet"
-				VKFD_OPT_KERNEL=$value
-				;;
+			stock | debug) VKFD_OPT_KERNEL=$value ;;
 			*)
 				[[ -f $value ]] || die "--kernel $value: no such file"
 				VKFD_OPT_KERNEL=$(realpath "$value")
