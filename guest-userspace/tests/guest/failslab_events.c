@@ -66,6 +66,7 @@ static void configure(bool copies)
 	put(DEBUGFS "/fail_page_alloc/min-order", "0");
 	put(DEBUGFS "/fail_usercopy/verbose", "0");
 	put(DEBUGFS "/fail_usercopy/require-start", copies ? "0" : "1");
+	put(DEBUGFS "/fail_usercopy/require-end", copies ? "0xffffffffffffffff" : "2");
 }
 
 /* fail-nth of this task: the n-th fault from now on. */
