@@ -7,10 +7,14 @@
  * published, and at once if the ring is not empty then. So the read pointer is
  * published when a pass has emptied the ring, and not between hard handler and
  * thread: the interrupt stays quiet while the thread works.
+ *
+ * Module parameter ih_hard_entries, changed at any time by root: how many entries one
+ * hard interrupt acts on before it leaves the rest to the thread. 0 leaves them all.
  */
 #include <linux/dma-mapping.h>
 #include <linux/interrupt.h>
 #include <linux/log2.h>
+#include <linux/moduleparam.h>
 #include <linux/pci.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
@@ -34,6 +38,26 @@
 #define VKFD_IH_DOORBELL_SIZE	8	/* dwords routed to IH, as upstream */
 /* Room is given back at the latest after this many entries. */
 #define VKFD_IH_PUBLISH_MAX	(VKFD_IH_RING_SIZE / VKFD_IH_ENTRY_SIZE / 4)
+
+/*
+ * Written under kernel_param_lock(), read by the hard handler without: any value of
+ * before or after is as good. At most what may be read before room is given back,
+ * which the hard handler only does at its end.
+ */
+static unsigned int vkfd_ih_hard_entries = VKFD_IH_PASS_BUDGET;
+
+static int vkfd_ih_set_hard_entries(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 0, VKFD_IH_PUBLISH_MAX);
+}
+
+static const struct kernel_param_ops vkfd_ih_hard_entries_ops = {
+	.set = vkfd_ih_set_hard_entries,
+	.get = param_get_uint,
+};
+module_param_cb(ih_hard_entries, &vkfd_ih_hard_entries_ops, &vkfd_ih_hard_entries, 0644);
+MODULE_PARM_DESC(ih_hard_entries,
+		 "Interrupt entries a hard handler acts on before its thread does: 0 (none) to 2048, default 64");
 
 /* 0 -> 1 -> 0: a bit that stayed set would hide every later overflow. */
 static void vkfd_ih_clear_overflow(struct vkfd_device *dev)
@@ -198,7 +222,7 @@ static irqreturn_t vkfd_ih_hard(int irq, void *data)
 
 	spin_lock(&ih->lock);
 	before = atomic64_read(&ih->entries);
-	more = vkfd_ih_drain(dev, VKFD_IH_HARD_BUDGET);
+	more = vkfd_ih_drain(dev, READ_ONCE(vkfd_ih_hard_entries));
 	/*
 	 * An empty ring is mostly the doing of a pass that came before the message. But
 	 * a write pointer may have been lost, and the device would send again for ever.
@@ -222,7 +246,7 @@ static bool vkfd_ih_pass(struct vkfd_device *dev)
 	bool more, rescan;
 
 	spin_lock_irq(&ih->lock);
-	more = vkfd_ih_drain(dev, VKFD_IH_HARD_BUDGET);
+	more = vkfd_ih_drain(dev, VKFD_IH_PASS_BUDGET);
 	if (!more || ih->unpublished >= VKFD_IH_PUBLISH_MAX)
 		vkfd_ih_publish(dev);
 	rescan = ih->rescan;
@@ -244,7 +268,7 @@ static irqreturn_t vkfd_ih_thread(int irq, void *data)
 
 void vkfd_ih_sync(struct vkfd_device *dev)
 {
-	unsigned int left = VKFD_IH_RING_SIZE / VKFD_IH_ENTRY_SIZE / VKFD_IH_HARD_BUDGET;
+	unsigned int left = VKFD_IH_RING_SIZE / VKFD_IH_ENTRY_SIZE / VKFD_IH_PASS_BUDGET;
 	int idx;
 
 	/* Not through the interrupt: it may be on its way yet, or have been lost. */
@@ -296,7 +320,7 @@ void vkfd_ih_recover(struct vkfd_device *dev)
 	       atomic64_read(&ih->entries) == ih->suspect_entries;
 	ih->suspect = false;
 	if (lost) {
-		vkfd_ih_drain(dev, VKFD_IH_HARD_BUDGET);
+		vkfd_ih_drain(dev, VKFD_IH_PASS_BUDGET);
 		if (atomic64_read(&ih->entries) == ih->suspect_entries)
 			lost = vkfd_ih_drain_register(dev);
 		if (lost)

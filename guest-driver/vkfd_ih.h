@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Interrupt handler ring: the hard handler drains a bounded number of entries and
- * signals events itself; an IRQ thread drains what is left. There is no software
- * fifo behind the ring, so nothing can be dropped between the two.
+ * Interrupt handler ring: the hard handler drains a bounded number of entries (module
+ * parameter ih_hard_entries) and signals events itself; an IRQ thread drains what is
+ * left. There is no software fifo behind the ring, so nothing can be dropped between
+ * the two.
  */
 #ifndef VKFD_IH_H_DRIVER
 #define VKFD_IH_H_DRIVER
@@ -14,7 +15,8 @@
 struct vkfd_device;
 
 #define VKFD_IH_RING_SIZE	(256 * 1024)	/* bytes, as upstream's ring 0 */
-#define VKFD_IH_HARD_BUDGET	64		/* entries per hard interrupt */
+/* Entries acted on with interrupts off; for the hard handler it is the default. */
+#define VKFD_IH_PASS_BUDGET	64
 
 /**
  * struct vkfd_ih_entry - one decoded entry, host byte order
