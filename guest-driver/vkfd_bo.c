@@ -23,6 +23,12 @@
 #include "vkfd_vram.h"
 
 /*
+ * CPU and GPU use the memory at the same time, which only works coherently, so there is
+ * nothing to sync; and one page may be in several BOs, which a sync would not bear.
+ */
+#define VKFD_BO_DMA_ATTRS	DMA_ATTR_SKIP_CPU_SYNC
+
+/*
  * System memory that BOs hold, of all processes: it is pinned or unevictable, so it
  * is limited as upstream limits it: 15/16 of RAM in all, half of it for GTT.
  */
@@ -127,8 +133,8 @@ static int vkfd_bo_init_vram(struct vkfd_bo *bo)
 static void vkfd_bo_dma_unmap_pages(struct vkfd_bo *bo)
 {
 	while (bo->dma_count)
-		dma_unmap_page(bo->dev->drm.dev, bo->dma[--bo->dma_count], PAGE_SIZE,
-			       DMA_BIDIRECTIONAL);
+		dma_unmap_page_attrs(bo->dev->drm.dev, bo->dma[--bo->dma_count], PAGE_SIZE,
+				     DMA_BIDIRECTIONAL, VKFD_BO_DMA_ATTRS);
 }
 
 /* Bus addresses of @bo->pages. */
@@ -148,8 +154,8 @@ static int vkfd_bo_dma_map(struct vkfd_bo *bo)
 	if (!drm_dev_enter(&dev->drm, &idx))
 		return -ENODEV;
 	while (bo->dma_count < npages) {
-		addr = dma_map_page(ddev, bo->pages[bo->dma_count], 0, PAGE_SIZE,
-				    DMA_BIDIRECTIONAL);
+		addr = dma_map_page_attrs(ddev, bo->pages[bo->dma_count], 0, PAGE_SIZE,
+					  DMA_BIDIRECTIONAL, VKFD_BO_DMA_ATTRS);
 		if (dma_mapping_error(ddev, addr)) {
 			vkfd_bo_dma_unmap_pages(bo);
 			err = -ENOMEM;
