@@ -116,7 +116,8 @@
 #define VKFD_CNT_REG_FAULT		18	/* register a packet of a user queue may not touch */
 #define VKFD_CNT_INJECTED		19	/* injected faults that acted */
 #define VKFD_CNT_INJECT_REFUSED		20	/* that were due and could not act */
-#define VKFD_CNT_MAX			21
+#define VKFD_CNT_DISPATCH_SKIPPED	21	/* dispatches with work whose shader was not run */
+#define VKFD_CNT_MAX			22
 
 /* GPU clock, reported as this everywhere (kHz). */
 #define VKFD_GPU_CLOCK_KHZ		100000u

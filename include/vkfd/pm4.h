@@ -88,6 +88,84 @@
 #define INDIRECT_BUFFER__VMID_MASK	0x0f000000u
 #define INDIRECT_BUFFER__BASE_HI_MASK	0x0000ffffu
 
+/* COND_EXEC: DW1 addr_lo, DW2 addr_hi, DW3 0, DW4 dwords to skip where *addr is 0. */
+#define COND_EXEC__EXEC_COUNT_MASK	0x00003fffu
+
+/* WAIT_REG_MEM64: DW1 control, DW2/3 address, DW4/5 ref, DW6/7 mask, DW8 interval. */
+
+/* COPY_DATA: DW1 control, DW2/3 source, DW4/5 destination (register: dword index). */
+#define COPY_DATA__SRC_SEL__SHIFT	0
+#define COPY_DATA__SRC_SEL_MASK		0x0000000fu
+#define COPY_DATA_SRC_REG		0
+#define COPY_DATA_SRC_MEM		1
+#define COPY_DATA_SRC_L2		2
+#define COPY_DATA_SRC_IMM		5
+#define COPY_DATA_SRC_ATOMIC_RETURN	6
+#define COPY_DATA_SRC_GPU_CLOCK		9
+#define COPY_DATA_SRC_SYS_CLOCK		10
+#define COPY_DATA__DST_SEL__SHIFT	8
+#define COPY_DATA__DST_SEL_MASK		0x00000f00u
+#define COPY_DATA_DST_REG		0
+#define COPY_DATA_DST_L2		2
+#define COPY_DATA_DST_MEM		5
+#define COPY_DATA_DST_REG_DC		6	/* register, by the direct path */
+#define COPY_DATA__COUNT_SEL		0x00010000u	/* 64 bits */
+#define COPY_DATA__WR_CONFIRM		0x00100000u
+
+/*
+ * DMA_DATA: DW1 control, DW2/3 source or data, DW4/5 destination, DW6 command.
+ * The compute engines know no register space (AMD's MEC definition).
+ */
+#define DMA_DATA__DST_SEL__SHIFT	20
+#define DMA_DATA__DST_SEL_MASK		0x00300000u
+#define DMA_DATA_DST_ADDR		0
+#define DMA_DATA_DST_GDS		1
+#define DMA_DATA_DST_NOWHERE		2
+#define DMA_DATA_DST_L2			3
+#define DMA_DATA__SRC_SEL__SHIFT	29
+#define DMA_DATA__SRC_SEL_MASK		0x60000000u
+#define DMA_DATA_SRC_ADDR		0
+#define DMA_DATA_SRC_GDS		1
+#define DMA_DATA_SRC_DATA		2
+#define DMA_DATA_SRC_L2			3
+#define DMA_DATA__CP_SYNC		0x80000000u
+#define DMA_DATA__BYTE_COUNT_MASK	0x03ffffffu
+#define DMA_DATA__SAS			0x04000000u	/* source in register space */
+#define DMA_DATA__DAS			0x08000000u
+#define DMA_DATA__SAIC			0x10000000u	/* source address stays */
+#define DMA_DATA__DAIC			0x20000000u
+#define DMA_DATA__RAW_WAIT		0x40000000u
+
+/* ATOMIC_MEM: DW1 control, DW2/3 address, DW4/5 source, DW6/7 compare, DW8 interval. */
+#define ATOMIC_MEM__ATOMIC_MASK		0x0000007fu
+#define ATOMIC_MEM__COMMAND__SHIFT	8
+#define ATOMIC_MEM__COMMAND_MASK	0x00000f00u
+#define ATOMIC_MEM_SINGLE_PASS		0
+#define ATOMIC_MEM_LOOP			1	/* until the compare is satisfied */
+#define ATOMIC_MEM_WRITE_CONFIRM	2
+#define ATOMIC_MEM_SEND_AND_CONTINUE	3
+/* TC_OP_ATOMIC_*_RTN_32; with the bits below the other widths and forms. */
+#define TC_OP_ATOMIC_SWAP		0x07
+#define TC_OP_ATOMIC_CMPSWAP		0x08
+#define TC_OP_ATOMIC_ADD		0x0f
+#define TC_OP_ATOMIC_SUB		0x10
+#define TC_OP_ATOMIC_SMIN		0x11
+#define TC_OP_ATOMIC_UMIN		0x12
+#define TC_OP_ATOMIC_SMAX		0x13
+#define TC_OP_ATOMIC_UMAX		0x14
+#define TC_OP_ATOMIC_AND		0x15
+#define TC_OP_ATOMIC_OR			0x16
+#define TC_OP_ATOMIC_XOR		0x17
+#define TC_OP_ATOMIC_INC		0x18
+#define TC_OP_ATOMIC_DEC		0x19
+#define TC_OP__KIND_MASK		0x1f
+#define TC_OP__64			0x20
+#define TC_OP__NO_RETURN		0x40
+
+/* DISPATCH_DIRECT: DW1-3 workgroups x, y, z, DW4 initiator. */
+/* DISPATCH_INDIRECT: DW1/2 address of x, y, z, DW3 initiator. */
+#define DISPATCH_INITIATOR__COMPUTE_SHADER_EN	0x00000001u
+
 /* EVENT_WRITE and RELEASE_MEM: DW1. */
 #define EVENT__TYPE_MASK		0x0000003fu
 #define EVENT__INDEX__SHIFT		8

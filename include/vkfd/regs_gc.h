@@ -221,6 +221,8 @@
 #define CP_HQD_DEQUEUE_REQUEST__DEQUEUE_REQ_MASK                  0x00000007
 #define CP_HQD_DEQUEUE_REQUEST__IQ_REQ_PEND__SHIFT                 4
 #define CP_HQD_DEQUEUE_REQUEST__IQ_REQ_PEND_MASK                  0x00000010
+#define mmCP_HQD_ATOMIC0_PREOP_LO                     (0x0C984 / 4)
+#define mmCP_HQD_ATOMIC0_PREOP_HI                     (0x0C988 / 4)
 #define mmCP_HQD_HQ_STATUS0                           (0x0C994 / 4)
 #define mmCP_HQD_HQ_CONTROL0                          (0x0C998 / 4)
 #define mmCP_MQD_CONTROL                              (0x0C99C / 4)
@@ -288,6 +290,9 @@
 
 /* Compute SH registers that queues carry in the MQD (first and last) */
 #define mmCOMPUTE_DISPATCH_INITIATOR                  (0x0B800 / 4)
+#define mmCOMPUTE_DIM_X                               (0x0B804 / 4)
+#define mmCOMPUTE_PGM_LO                              (0x0B830 / 4)
+#define mmCOMPUTE_PGM_HI                              (0x0B834 / 4)
 #define mmCOMPUTE_STATIC_THREAD_MGMT_SE0              (0x0B858 / 4)
 #define mmCOMPUTE_STATIC_THREAD_MGMT_SE1              (0x0B85C / 4)
 #define mmCOMPUTE_STATIC_THREAD_MGMT_SE2              (0x0B864 / 4)

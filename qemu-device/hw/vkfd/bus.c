@@ -37,6 +37,32 @@ static bool vkfd_op_dma_write(void *opaque, uint64_t addr, const void *buf,
     return ok;
 }
 
+/*
+ * On the RAM itself, so that it is atomic for vCPUs. What is not RAM is mapped as
+ * a bounce buffer, which belongs to no region; nothing of it was read or will be
+ * written.
+ */
+static VKFDRmw vkfd_op_dma_atomic(void *opaque, uint64_t addr, uint32_t len,
+                                  VKFDAtomic *a)
+{
+    VKFDState *s = opaque;
+    AddressSpace *as = pci_get_address_space(PCI_DEVICE(s));
+    VKFDRmw how = VKFD_RMW_REFUSED;
+    dma_addr_t plen = len;
+    ram_addr_t off;
+    void *host = address_space_map(as, addr, &plen, true, vkfd_dma_attrs);
+    bool ram = host && memory_region_from_host(host, &off);
+
+    if (ram && plen >= len && QEMU_PTR_IS_ALIGNED(host, len)) {
+        how = vkfd_atomic_apply(host, len, a) ? VKFD_RMW_DONE : VKFD_RMW_BUSY;
+    }
+    if (host) {
+        address_space_unmap(as, host, plen, true, how == VKFD_RMW_DONE ? len : 0);
+    }
+    trace_vkfd_dma_atomic(s, addr, len, a->op, how);
+    return how;
+}
+
 static void vkfd_op_raise_irq(void *opaque)
 {
     VKFDState *s = opaque;
@@ -202,6 +228,15 @@ static void vkfd_op_trace(void *s, VKFDTraceId id, const uint64_t *a)
     case VKFD_TRACE_INJECT_DONE:
         trace_vkfd_inject_done(s, vkfd_inject_point_name(a[0]), a[1], a[2]);
         break;
+    case VKFD_TRACE_DISPATCH:
+        trace_vkfd_dispatch(s, a[0], a[1], a[2], a[3], a[4], a[5]);
+        qemu_log_mask(LOG_UNIMP, "vkfd: dispatch of %" PRIu64 "x%" PRIu64 "x%"
+                      PRIu64 " workgroups %s: shaders are not run\n", a[1], a[2],
+                      a[3], a[5] ? "refused" : "skipped");
+        break;
+    case VKFD_TRACE_ATOMIC:
+        trace_vkfd_atomic(s, a[0], a[1], a[2], a[3]);
+        break;
     case VKFD_TRACE_MAX:
         break;
     }
@@ -210,6 +245,7 @@ static void vkfd_op_trace(void *s, VKFDTraceId id, const uint64_t *a)
 const VKFDBusOps vkfd_bus_ops = {
     .dma_read = vkfd_op_dma_read,
     .dma_write = vkfd_op_dma_write,
+    .dma_atomic = vkfd_op_dma_atomic,
     .raise_irq = vkfd_op_raise_irq,
     .now_ns = vkfd_op_now_ns,
     .set_timer = vkfd_op_set_timer,

@@ -29,7 +29,7 @@ bool vkfd_cp_runnable(VKFDEngine *e, unsigned hqd)
     return vkfd_hqd_in_ib(q) || vkfd_hqd_wptr(q) != q->rptr;
 }
 
-static void set_rptr(VKFDHqd *q, uint64_t rptr)
+void vkfd_cp_set_rptr(VKFDHqd *q, uint64_t rptr)
 {
     q->rptr = rptr;
     HQD(q, CP_HQD_PQ_RPTR) = rptr & (vkfd_hqd_ring_dw(q) - 1);
@@ -48,7 +48,7 @@ static uint64_t ring_avail(VKFDEngine *e, VKFDHqd *q)
     if (avail > size) {
         vkfd_guest_error(e, "queue write pointer is not within one ring of rptr");
         avail &= size - 1;
-        set_rptr(q, wptr - avail);
+        vkfd_cp_set_rptr(q, wptr - avail);
     }
     return avail;
 }
@@ -97,20 +97,20 @@ static uint32_t packet_dw(uint32_t header)
     return count + 2;
 }
 
-static void advance(VKFDHqd *q, uint32_t dw)
+void vkfd_cp_advance(VKFDHqd *q, uint32_t n)
 {
     if (vkfd_hqd_in_ib(q)) {
-        HQD(q, CP_HQD_IB_RPTR) = (HQD(q, CP_HQD_IB_RPTR) + dw) &
+        HQD(q, CP_HQD_IB_RPTR) = (HQD(q, CP_HQD_IB_RPTR) + n) &
                                  CP_HQD_IB_RPTR__CONSUMED_OFFSET_MASK;
     } else {
-        set_rptr(q, q->rptr + dw);
+        vkfd_cp_set_rptr(q, q->rptr + n);
     }
 }
 
 static void leave_ib(VKFDHqd *q)
 {
     HQD(q, CP_HQD_IB_CONTROL) &= ~CP_HQD_IB_CONTROL__PROCESSING_IB_MASK;
-    set_rptr(q, q->rptr + IB_PACKET_DW);
+    vkfd_cp_set_rptr(q, q->rptr + IB_PACKET_DW);
 }
 
 /*
@@ -119,7 +119,7 @@ static void leave_ib(VKFDHqd *q)
  * ring, waiting for the rest of the packet.
  */
 static const VKFDPm4Op *check(VKFDEngine *e, const VKFDPm4Ctx *c,
-                              uint32_t header, uint64_t avail)
+                              uint32_t header)
 {
     uint32_t type = header >> PM4_HEADER__TYPE__SHIFT;
     uint32_t body = packet_dw(header) - 1;
@@ -129,7 +129,8 @@ static const VKFDPm4Op *check(VKFDEngine *e, const VKFDPm4Ctx *c,
         return vkfd_pm4_op(IT_NOP);
     }
     op = type == 3 ? vkfd_pm4_op(VKFD_GET(header, PM4_HEADER__OPCODE)) : NULL;
-    if (!op) {
+    if (!op || ((op->flags & VKFD_PM4_PRIV) && c->vmid) ||
+        ((op->flags & VKFD_PM4_RING_ONLY) && vkfd_hqd_in_ib(c->q))) {
         vkfd_pm4_bad(e, c->hqd, header, VKFD_EC_PACKET_UNSUPPORTED);
         return NULL;
     }
@@ -137,7 +138,7 @@ static const VKFDPm4Op *check(VKFDEngine *e, const VKFDPm4Ctx *c,
         vkfd_pm4_bad(e, c->hqd, header, VKFD_EC_PACKET_RESERVED);
         return NULL;
     }
-    if (body < avail) {
+    if (body < c->avail) {
         return op;
     }
     if (vkfd_hqd_in_ib(c->q) || body >= vkfd_hqd_ring_dw(c->q)) {
@@ -158,7 +159,7 @@ static unsigned step(VKFDEngine *e, unsigned hqd)
     const VKFDPm4Op *op;
     VKFDPm4Result res = VKFD_PM4_DONE;
     VKFDInjectResult how = VKFD_INJECT_GO;
-    uint64_t avail;
+    bool first;
 
     if (vkfd_hqd_in_ib(q)) {
         uint32_t size = VKFD_GET(HQD(q, CP_HQD_IB_CONTROL), CP_HQD_IB_CONTROL__IB_SIZE);
@@ -168,7 +169,7 @@ static unsigned step(VKFDEngine *e, unsigned hqd)
             leave_ib(q);
             return 1;
         }
-        avail = size - rptr;
+        c.avail = size - rptr;
         /*
          * IB_VMID counts for the kernel's rings only: a user queue that is loaded
          * in mid-IB with this field 0 must not run it in VMID 0.
@@ -177,8 +178,8 @@ static unsigned step(VKFDEngine *e, unsigned hqd)
             c.vmid = VKFD_GET(HQD(q, CP_HQD_VMID), CP_HQD_VMID__IB_VMID);
         }
     } else {
-        avail = ring_avail(e, q);
-        if (!avail) {
+        c.avail = ring_avail(e, q);
+        if (!c.avail) {
             return 0;
         }
     }
@@ -186,24 +187,25 @@ static unsigned step(VKFDEngine *e, unsigned hqd)
     if (!fetch(e, &c, 0, &header, 1)) {
         return 0;
     }
-    /* A packet passes once: when it is complete, and not again from a wait. */
-    if (vkfd_inject_on(e, VKFD_INJECT_AT_FETCH) && !q->parked &&
-        packet_dw(header) <= avail) {
+    /* A packet passes once: when it is complete, and not again in its middle. */
+    first = !q->parked && !vkfd_hqd_progress(q);
+    if (vkfd_inject_on(e, VKFD_INJECT_AT_FETCH) && first &&
+        packet_dw(header) <= c.avail) {
         how = vkfd_inject_fetch(e, hqd, &header);
         if (how == VKFD_INJECT_STALL) {
             return 0;
         }
         if (how == VKFD_INJECT_SKIP) {
-            advance(q, packet_dw(header));
+            vkfd_cp_advance(q, packet_dw(header));
             return 1;
         }
     }
-    op = check(e, &c, header, avail);
+    op = check(e, &c, header);
     if (!op) {
         return 0;
     }
     c.body_dw = packet_dw(header) - 1;
-    if (!q->parked) {
+    if (first) {
         vkfd_trace(e, VKFD_TRACE_PM4_PACKET, hqd, header,
                    vkfd_hqd_in_ib(q) ? HQD(q, CP_HQD_IB_RPTR) : q->rptr,
                    vkfd_hqd_in_ib(q), 0, 0);
@@ -232,10 +234,14 @@ static unsigned step(VKFDEngine *e, unsigned hqd)
     }
     vkfd_hqd_set_parked(e, hqd, VKFD_PARKED_NO);
     q->poll_now = 0;
+    if (res == VKFD_PM4_AGAIN) {
+        return 1 + e->extra_units;
+    }
     e->counters[VKFD_CNT_PACKET]++;
     /* A packet may have dequeued and restarted its own queue: leave that alone. */
     if (res == VKFD_PM4_DONE && q->epoch == epoch) {
-        advance(q, c.body_dw + 1);
+        vkfd_hqd_set_progress(q, 0);
+        vkfd_cp_advance(q, c.body_dw + 1);
     }
     return 1 + (op->handler ? e->extra_units : 0);
 }

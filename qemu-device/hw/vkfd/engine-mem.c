@@ -164,3 +164,31 @@ bool vkfd_pa_write(VKFDEngine *e, uint64_t pa, const void *buf, uint32_t len)
     vkfd_wait_mem_written(e, pa, len);
     return true;
 }
+
+VKFDRmw vkfd_pa_atomic(VKFDEngine *e, uint64_t pa, uint32_t len, VKFDAtomic *a)
+{
+    VKFDRmw how;
+
+    pa = vkfd_pa_canon(e, pa);
+    if (!(pa & VKFD_PA_SYS)) {
+        if (!vram_ok(e, pa, len)) {
+            refused(e, pa, len, true);
+            return VKFD_RMW_REFUSED;
+        }
+        if (!vkfd_atomic_apply(e->vram + pa, len, a)) {
+            return VKFD_RMW_BUSY;
+        }
+        e->ops.vram_dirty(e->opaque, pa, len);
+    } else {
+        /* The bus refuses MMIO, and so our own doorbells. */
+        how = e->ops.dma_atomic(e->opaque, pa & ~VKFD_PA_SYS, len, a);
+        if (how == VKFD_RMW_REFUSED) {
+            refused(e, pa & ~VKFD_PA_SYS, len, true);
+        }
+        if (how != VKFD_RMW_DONE) {
+            return how;
+        }
+    }
+    vkfd_wait_mem_written(e, pa, len);
+    return VKFD_RMW_DONE;
+}

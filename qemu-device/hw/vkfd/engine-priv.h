@@ -24,7 +24,7 @@ _Static_assert(VKFD_NUM_HQD == 64, "slots are bits of a uint64_t");
 
 /* VKFDHqd.parked */
 #define VKFD_PARKED_NO          0
-#define VKFD_PARKED_WAIT        1       /* in an unsatisfied WAIT_REG_MEM */
+#define VKFD_PARKED_WAIT        1       /* polled: an unsatisfied wait */
 #define VKFD_PARKED_SHORT       2       /* wptr ends inside a packet */
 
 /* Largest QUEUE_SIZE field: a ring of 2^30 dwords, 4 GiB. */
@@ -128,6 +128,38 @@ static inline bool vkfd_hqd_in_ib(VKFDHqd *q)
 }
 
 /*
+ * How far the packet at the queue's position has come, for packets that are not
+ * done in one go: kept in HQ_STATUS1, which is the firmware's own on the real part
+ * too, so that it is saved with the position. It counts only while the position is
+ * the one it was noted at. 1..0xffff, 0: not begun.
+ */
+#define VKFD_PROGRESS__VALID            0x80000000u
+#define VKFD_PROGRESS__TAG__SHIFT       16
+#define VKFD_PROGRESS__TAG_MASK         0x7fff0000u
+#define VKFD_PROGRESS__VALUE_MASK       0x0000ffffu
+
+static inline uint32_t vkfd_hqd_position_tag(VKFDHqd *q)
+{
+    uint32_t pos = vkfd_hqd_in_ib(q) ? HQD(q, CP_HQD_IB_RPTR)
+                                     : HQD(q, CP_HQD_PQ_RPTR);
+
+    return VKFD_PUT(VKFD_PROGRESS__VALID, VKFD_PROGRESS__TAG, pos);
+}
+
+static inline uint32_t vkfd_hqd_progress(VKFDHqd *q)
+{
+    uint32_t v = HQD(q, CP_HQD_HQ_STATUS1);
+
+    return (v & ~VKFD_PROGRESS__VALUE_MASK) == vkfd_hqd_position_tag(q)
+           ? v & VKFD_PROGRESS__VALUE_MASK : 0;
+}
+
+static inline void vkfd_hqd_set_progress(VKFDHqd *q, uint32_t value)
+{
+    HQD(q, CP_HQD_HQ_STATUS1) = value ? vkfd_hqd_position_tag(q) | value : 0;
+}
+
+/*
  * ACTIVE and parked change only here, so that the masks of the engine, which
  * spare a doorbell or a store the look at 64 slots, say the same.
  */
@@ -170,6 +202,10 @@ void vkfd_hqd_dequeue(VKFDEngine *e, unsigned hqd, uint32_t request);
 
 bool vkfd_cp_runnable(VKFDEngine *e, unsigned hqd);
 void vkfd_cp_run_all(VKFDEngine *e);
+/* Move the position (ring or IB) n dwords on. */
+void vkfd_cp_advance(VKFDHqd *q, uint32_t n);
+/* Position in the ring, in dwords since its beginning. */
+void vkfd_cp_set_rptr(VKFDHqd *q, uint64_t rptr);
 
 /* ---- pm4.c ---- */
 
@@ -177,6 +213,7 @@ typedef enum VKFDPm4Result {
     VKFD_PM4_DONE,              /* go on behind the packet */
     VKFD_PM4_JUMP,              /* position already changed (an IB was entered) */
     VKFD_PM4_PARK,              /* wait: the same packet again later */
+    VKFD_PM4_AGAIN,             /* not done yet: the same packet again, in its turn */
     VKFD_PM4_STOP,              /* the queue was stopped, reason reported */
 } VKFDPm4Result;
 
@@ -186,11 +223,17 @@ typedef struct VKFDPm4Ctx {
     VKFDHqd *q;
     uint32_t vmid;              /* of the ring, or of the IB in an IB */
     uint32_t body_dw;           /* dwords after the header */
+    uint64_t avail;             /* dwords there are in the ring or IB, header included */
 } VKFDPm4Ctx;
+
+/* VKFDPm4Op.flags */
+#define VKFD_PM4_PRIV           1       /* only in VMID 0: the kernel's rings */
+#define VKFD_PM4_RING_ONLY      2       /* not in an IB */
 
 typedef struct VKFDPm4Op {
     const char *name;
     uint32_t min_dw, max_dw;    /* limits of the body */
+    uint32_t flags;             /* VKFD_PM4_* */
     /* NULL: known to the real part, not modelled, skipped by its length. */
     VKFDPm4Result (*handler)(VKFDEngine *e, const VKFDPm4Ctx *c,
                              const uint32_t *body);
@@ -199,8 +242,9 @@ typedef struct VKFDPm4Op {
 /* Operation of an opcode, NULL if AMD's gfx9 compute list has none. */
 const VKFDPm4Op *vkfd_pm4_op(uint8_t opcode);
 void vkfd_pm4_bad(VKFDEngine *e, unsigned hqd, uint32_t header, uint32_t code);
-/* A user queue touched a register it may not: report and stop it. */
-void vkfd_pm4_priv(VKFDEngine *e, unsigned hqd, uint32_t dw);
+/* Interrupt entry of a queue, if its pipe has this kind enabled. */
+void vkfd_cp_interrupt(VKFDEngine *e, unsigned hqd, uint8_t source,
+                       uint32_t enable, uint32_t ctx0);
 /*
  * Register access by a packet (dw < VKFD_NUM_REGS): as MMIO, but the compute SH
  * registers are those of the packet's own queue.
@@ -209,14 +253,35 @@ uint32_t vkfd_pm4_reg_read(VKFDEngine *e, const VKFDPm4Ctx *c, uint32_t dw);
 void vkfd_pm4_reg_write(VKFDEngine *e, const VKFDPm4Ctx *c, uint32_t dw,
                         uint32_t val);
 
+/* May this packet access the register? If not, it was reported, the queue stopped. */
+bool vkfd_pm4_reg_ok(VKFDEngine *e, const VKFDPm4Ctx *c, uint32_t dw, bool write);
+/* A store that announces what was done before it: len 4 or 8, va aligned to it. */
+bool vkfd_q_write_fence(VKFDEngine *e, unsigned hqd, uint32_t vmid, uint64_t va,
+                        uint64_t data, uint32_t len);
+/*
+ * Workgroups that cannot be run: count and trace them. False if the device is to
+ * refuse them; the caller then reports it and stops its queue.
+ */
+bool vkfd_dispatch_skip(VKFDEngine *e, unsigned hqd, const uint32_t dim[3],
+                        uint64_t code);
+
 /* Error codes of a bad-opcode entry: kfd_dbg_trap_exception_code of the UAPI. */
 #define VKFD_EC_PACKET_RESERVED         19
 #define VKFD_EC_PACKET_UNSUPPORTED      20
 
 /* ---- wait.c ---- */
 
-VKFDPm4Result vkfd_wait_reg_mem(VKFDEngine *e, const VKFDPm4Ctx *c,
-                                const uint32_t *body);
+/* What a queue is parked on: count addresses of len bytes, or (0) registers. */
+typedef struct VKFDWait {
+    uint64_t addr;              /* for the trace */
+    uint64_t pa[VKFD_WAIT_ADDRS];
+    uint8_t count, len;
+} VKFDWait;
+
+/* Add an address, which was just read in this VMID, to what is waited for. */
+void vkfd_wait_add(VKFDEngine *e, VKFDWait *w, uint32_t vmid, uint64_t va);
+/* Park the queue at its packet, or park it again. */
+void vkfd_wait_park(VKFDEngine *e, unsigned hqd, const VKFDWait *w);
 /* The device wrote len bytes at a physical address. */
 void vkfd_wait_mem_written(VKFDEngine *e, uint64_t pa, uint64_t len);
 /* A register or doorbell was written. */
@@ -288,6 +353,10 @@ bool vkfd_q_read(VKFDEngine *e, unsigned hqd, uint32_t vmid, uint64_t va,
 bool vkfd_q_write(VKFDEngine *e, unsigned hqd, uint32_t vmid, uint64_t va,
                   const void *buf, uint32_t len);
 
+/* Likewise; REFUSED: the queue stopped. va is a multiple of len, 4 or 8. */
+VKFDRmw vkfd_q_atomic(VKFDEngine *e, unsigned hqd, uint32_t vmid, uint64_t va,
+                      uint32_t len, VKFDAtomic *a);
+
 uint32_t vkfd_hub_read(VKFDEngine *e, uint32_t dw);
 void vkfd_hub_write(VKFDEngine *e, uint32_t dw, uint32_t val);
 
@@ -295,6 +364,7 @@ void vkfd_hub_write(VKFDEngine *e, uint32_t dw, uint32_t val);
 
 bool vkfd_pa_read(VKFDEngine *e, uint64_t pa, void *buf, uint32_t len);
 bool vkfd_pa_write(VKFDEngine *e, uint64_t pa, const void *buf, uint32_t len);
+VKFDRmw vkfd_pa_atomic(VKFDEngine *e, uint64_t pa, uint32_t len, VKFDAtomic *a);
 /* Own BAR0 as seen from the bus becomes the VRAM offset. */
 uint64_t vkfd_pa_canon(const VKFDEngine *e, uint64_t pa);
 void vkfd_vram_read(VKFDEngine *e, uint64_t off, void *buf, uint32_t len);

@@ -28,6 +28,7 @@ static const char *const counter_names[VKFD_CNT_MAX] = {
     [VKFD_CNT_REG_FAULT] = "reg-fault",
     [VKFD_CNT_INJECTED] = "injected",
     [VKFD_CNT_INJECT_REFUSED] = "inject-refused",
+    [VKFD_CNT_DISPATCH_SKIPPED] = "dispatch-skipped",
 };
 
 const char *vkfd_counter_name(unsigned counter)
@@ -85,6 +86,7 @@ bool vkfd_engine_init(VKFDEngine *e, const VKFDParams *params,
     e->cp_budget = params->cp_budget ? params->cp_budget
                                      : VKFD_CP_BUDGET_DEFAULT;
     e->hidden_vram = params->hidden_vram;
+    e->dispatch_error = params->dispatch_error;
     vkfd_engine_reset(e, true);
     return true;
 }
@@ -157,7 +159,8 @@ void vkfd_engine_irq_path_up(VKFDEngine *e)
 static bool hqd_ok(const VKFDHqd *q)
 {
     if (q->stop >= VKFD_STOP_MAX || q->parked > VKFD_PARKED_SHORT ||
-        q->poll_now > 1 || q->wait_mem > 1) {
+        q->poll_now > 1 || q->wait_mem > VKFD_WAIT_ADDRS ||
+        (q->wait_mem && q->wait_len != 4 && q->wait_len != 8)) {
         return false;
     }
     if (q->parked && (!vkfd_hqd_active(q) || q->stop)) {

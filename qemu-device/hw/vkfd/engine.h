@@ -55,7 +55,16 @@
 /* Registers one packet may write; each costs one further unit. */
 #define VKFD_PM4_MAX_REG_WRITES 256
 
-/* Back-off of a parked WAIT_REG_MEM that only the CPU can satisfy, in ns. */
+/* Bytes of a DMA_DATA that are moved at a time; a multiple of 4. */
+#define VKFD_PM4_DMA_SLICE      16384
+
+/* Tries of an atomic that others keep disturbing, before it waits for its turn. */
+#define VKFD_ATOMIC_TRIES       1024
+
+/* Addresses a parked queue waits on, at most (barrier packets name five). */
+#define VKFD_WAIT_ADDRS         5
+
+/* Back-off of a parked wait that only the CPU can satisfy, in ns. */
 #define VKFD_WAIT_POLL_MIN_NS   10000
 #define VKFD_WAIT_POLL_MAX_NS   1000000
 
@@ -105,6 +114,8 @@ typedef enum VKFDTraceId {
     VKFD_TRACE_INJECT_FIRE,     /* spec, point, action, passages */
     VKFD_TRACE_INJECT_REFUSE,   /* spec, point, action, passages */
     VKFD_TRACE_INJECT_DONE,     /* delayed action: point, hqd, address */
+    VKFD_TRACE_DISPATCH,        /* hqd, x, y, z, code address, 1 if refused */
+    VKFD_TRACE_ATOMIC,          /* hqd, address, TC operation, old value */
     VKFD_TRACE_MAX,
 } VKFDTraceId;
 
@@ -114,9 +125,38 @@ typedef enum VKFDStop {
     VKFD_STOP_BAD_PACKET,
     VKFD_STOP_PRIV_REG,
     VKFD_STOP_VM_FAULT,         /* translation fault or failed DMA */
-    VKFD_STOP_UNSUPPORTED,      /* an AQL queue: this packet format is not modelled */
+    VKFD_STOP_UNSUPPORTED,      /* set up in a way that cannot be run */
     VKFD_STOP_MAX,
 } VKFDStop;
+
+/* A read-modify-write of 4 or 8 bytes. Values in host order, low bytes for 4. */
+typedef enum VKFDAtomicOp {
+    VKFD_ATOMIC_SWAP,
+    VKFD_ATOMIC_CMPSWAP,        /* src if it was cmp */
+    VKFD_ATOMIC_ADD,
+    VKFD_ATOMIC_SUB,
+    VKFD_ATOMIC_SMIN,
+    VKFD_ATOMIC_UMIN,
+    VKFD_ATOMIC_SMAX,
+    VKFD_ATOMIC_UMAX,
+    VKFD_ATOMIC_AND,
+    VKFD_ATOMIC_OR,
+    VKFD_ATOMIC_XOR,
+    VKFD_ATOMIC_INC,            /* 0 if it was at or above src */
+    VKFD_ATOMIC_DEC,            /* src if it was 0 or above src */
+} VKFDAtomicOp;
+
+typedef struct VKFDAtomic {
+    VKFDAtomicOp op;
+    uint64_t src, cmp;
+    uint64_t old;               /* out: what was there */
+} VKFDAtomic;
+
+typedef enum VKFDRmw {
+    VKFD_RMW_DONE,
+    VKFD_RMW_BUSY,              /* VKFD_ATOMIC_TRIES were in vain, nothing changed */
+    VKFD_RMW_REFUSED,
+} VKFDRmw;
 
 /*
  * The outside world. Addresses are bus addresses (guest-physical or IOVA).
@@ -124,11 +164,17 @@ typedef enum VKFDStop {
  * target is MMIO (the engine has already handled its own BARs). Called with
  * length 4 or 8 and natural alignment for pointers and fences: these should be
  * single-copy atomic, and each call ordered after those before it.
+ *
+ * dma_atomic: one read-modify-write of len 4 or 8 at a multiple of it, atomic
+ * with respect to vCPUs and ordered as a full barrier: vkfd_atomic_apply() on the
+ * host address. REFUSED if that is not RAM.
  */
 typedef struct VKFDBusOps {
     bool (*dma_read)(void *opaque, uint64_t addr, void *buf, uint32_t len);
     bool (*dma_write)(void *opaque, uint64_t addr, const void *buf,
                       uint32_t len);
+    VKFDRmw (*dma_atomic)(void *opaque, uint64_t addr, uint32_t len,
+                          VKFDAtomic *a);
     /* MSI-X message, vector 0. All DMA before it is visible. */
     void (*raise_irq)(void *opaque);
     /* Virtual clock in ns, never going backwards. */
@@ -154,6 +200,7 @@ typedef struct VKFDParams {
     uint32_t cp_budget;         /* 1..VKFD_CP_BUDGET_MAX, 0: the default */
     uint64_t hidden_vram;       /* bytes of VRAM not to be reported as CPU visible,
                                    whole MiB, 0..vram_size */
+    bool dispatch_error;        /* a dispatch stops its queue; else it is skipped */
 } VKFDParams;
 
 /* One hardware queue slot. Every field is guest state (to be migrated). */
@@ -161,15 +208,16 @@ typedef struct VKFDHqd {
     uint32_t regs[VKFD_HQD_DW]; /* register image, index = dword - CP_MQD_BASE_ADDR */
     uint32_t sh[VKFD_SH_DW];    /* compute SH registers, from SET_SH_REG */
     uint64_t rptr;              /* dwords, monotonic; PQ_RPTR is rptr mod ring size */
-    uint64_t wait_pa;           /* parked on memory: VKFD_PA_* address polled */
+    uint64_t wait_pa[VKFD_WAIT_ADDRS]; /* parked on memory: VKFD_PA_* addresses */
     int64_t wait_deadline;      /* parked: next poll, virtual ns */
     uint32_t wait_interval;     /* parked: ns between polls */
     uint32_t reported_rptr;     /* last value written to the report address */
     uint32_t epoch;             /* activations, so a packet sees its own queue restart */
     uint32_t stop;              /* VKFDStop */
-    uint8_t parked;             /* 1: the packet at rptr is an unsatisfied wait */
+    uint8_t parked;             /* VKFD_PARKED_*: the packet at rptr cannot go on */
     uint8_t poll_now;           /* 1: parked, but to be polled at the next run */
-    uint8_t wait_mem;           /* 1: parked on memory, 0: on a register */
+    uint8_t wait_mem;           /* parked on so many addresses, 0: on a register */
+    uint8_t wait_len;           /* bytes looked at, at each address: 4 or 8 */
 } VKFDHqd;
 
 /* An access to a register that is not modelled. */
@@ -203,6 +251,7 @@ struct VKFDEngine {
     uint32_t cus;
     uint32_t cp_budget;
     uint64_t hidden_vram;
+    bool dispatch_error;
 
     /* ---- guest state: migrate all of it ---- */
     uint32_t regs[VKFD_NUM_REGS];       /* unbanked registers, by dword index */
@@ -295,6 +344,12 @@ void vkfd_count(VKFDEngine *e, unsigned counter);
 
 /* Name of a counter, for listings; NULL past the end. */
 const char *vkfd_counter_name(unsigned counter);
+
+/*
+ * Do a->op on len (4 or 8) bytes at host, naturally aligned guest memory, as one
+ * atomic access and full barrier. False: others were always faster.
+ */
+bool vkfd_atomic_apply(void *host, uint32_t len, VKFDAtomic *a);
 
 /* List entry i of unmodelled accesses; false past the end. */
 bool vkfd_unmod_get(const VKFDEngine *e, uint32_t i, VKFDUnmod *out);

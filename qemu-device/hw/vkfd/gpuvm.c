@@ -371,6 +371,32 @@ bool vkfd_q_write(VKFDEngine *e, unsigned hqd, uint32_t vmid, uint64_t va,
     return q_result(e, hqd, vmid, fault_va, true, f);
 }
 
+VKFDRmw vkfd_q_atomic(VKFDEngine *e, unsigned hqd, uint32_t vmid, uint64_t va,
+                      uint32_t len, VKFDAtomic *a)
+{
+    VKFDRmw how = VKFD_RMW_REFUSED;
+    bool prt, write = false;
+    uint64_t pa = 0;
+    VKFDFault f;
+
+    /* It reads and writes; an aligned word lies in one page. */
+    f = vkfd_vm_translate(e, VKFD_HUB_GFX, vmid, va, false, &pa, &prt);
+    if (f == VKFD_FAULT_NONE) {
+        write = true;
+        f = vkfd_vm_translate(e, VKFD_HUB_GFX, vmid, va, true, &pa, &prt);
+    }
+    if (f == VKFD_FAULT_NONE && prt) {
+        a->old = 0;
+        return VKFD_RMW_DONE;
+    }
+    if (f == VKFD_FAULT_NONE) {
+        how = vkfd_pa_atomic(e, pa, len, a);
+        f = how == VKFD_RMW_REFUSED ? VKFD_FAULT_DMA : VKFD_FAULT_NONE;
+    }
+    q_result(e, hqd, vmid, va, write, f);
+    return how;
+}
+
 static void clear_fault(VKFDEngine *e, unsigned hub)
 {
     *vm_reg(e, hub, mmVM_L2_PROTECTION_FAULT_STATUS) = 0;

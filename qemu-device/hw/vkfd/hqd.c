@@ -6,7 +6,8 @@
  * an IB, IB_BASE, IB_RPTR, IB_CONTROL (size, PROCESSING_IB) and HQD_VMID.IB_VMID.
  * While an IB runs, PQ_RPTR stays at the INDIRECT_BUFFER packet. A dequeue leaves
  * them as they are (drain and save also write them to the MQD), and an activation
- * goes on there.
+ * goes on there. HQ_STATUS1 tells how far the packet there has come, and
+ * ATOMIC0_PREOP what the last atomic found.
  */
 #include "engine-priv.h"
 
@@ -155,7 +156,8 @@ static void save_mqd(VKFDEngine *e, VKFDHqd *q)
     static const uint32_t saved[] = {
         mmCP_HQD_VMID, mmCP_HQD_PQ_RPTR, mmCP_HQD_IB_BASE_ADDR,
         mmCP_HQD_IB_BASE_ADDR_HI, mmCP_HQD_IB_RPTR, mmCP_HQD_IB_CONTROL,
-        mmCP_HQD_PQ_WPTR_LO, mmCP_HQD_PQ_WPTR_HI,
+        mmCP_HQD_ATOMIC0_PREOP_LO, mmCP_HQD_ATOMIC0_PREOP_HI,
+        mmCP_HQD_HQ_STATUS1, mmCP_HQD_PQ_WPTR_LO, mmCP_HQD_PQ_WPTR_HI,
     };
     uint64_t fault_va, mqd = vkfd_pair(HQD(q, CP_MQD_BASE_ADDR),
                                        HQD(q, CP_MQD_BASE_ADDR_HI));

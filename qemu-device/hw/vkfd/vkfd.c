@@ -6,13 +6,14 @@
  * operations the engine asks for. What the hardware does is in the engine.
  *
  *   -device vkfd[,vram-size=SIZE][,visible-vram=SIZE][,cus=N][,memdev=ID]
- *                [,inject=SPECS]
+ *                [,dispatch=skip|error][,inject=SPECS]
  *
  *   vram-size       64 MiB to 16 GiB, a power of two (default 1 GiB)
  *   visible-vram    part of it that drivers may offer as CPU-visible, whole MiB
  *                   (default: all). BAR0 maps all of it in any case.
  *   cus             compute units, 1 to 16 (default 4)
  *   memdev          memory backend of exactly vram-size to use as VRAM
+ *   dispatch        a shader to be run: pass it over (default), or stop its queue
  *   inject          faults to inject (docs/injection.md)
  *   x-cp-budget     units of work a queue gets in one pass
  *
@@ -440,6 +441,7 @@ static void vkfd_realize(PCIDevice *pdev, Error **errp)
                        MIN(s->props.visible_vram, s->props.vram_size),
         .cus = s->props.cus,
         .cp_budget = s->props.cp_budget,
+        .dispatch_error = s->props.dispatch == VKFD_DISPATCH_ERROR,
     };
     /* Parameters were checked against the same limits. */
     if (!vkfd_engine_init(&s->engine, &params, &vkfd_bus_ops, s)) {
@@ -510,6 +512,30 @@ static void vkfd_get_counters(Object *obj, Visitor *v, const char *name,
     qapi_free_strList(list);
 }
 
+static const char *const vkfd_dispatch_names[] = {
+    [VKFD_DISPATCH_SKIP] = "skip",
+    [VKFD_DISPATCH_ERROR] = "error",
+};
+
+static const QEnumLookup vkfd_dispatch_lookup = {
+    .array = vkfd_dispatch_names,
+    .size = ARRAY_SIZE(vkfd_dispatch_names),
+};
+
+static int vkfd_get_dispatch(Object *obj, Error **errp)
+{
+    return VKFD(obj)->props.dispatch;
+}
+
+/* Also while it runs: the next dispatch meets it. */
+static void vkfd_set_dispatch(Object *obj, int value, Error **errp)
+{
+    VKFDState *s = VKFD(obj);
+
+    s->props.dispatch = value;
+    s->engine.dispatch_error = value == VKFD_DISPATCH_ERROR;
+}
+
 static const Property vkfd_properties[] = {
     DEFINE_PROP_SIZE("vram-size", VKFDState, props.vram_size, 1 * GiB),
     DEFINE_PROP_SIZE("visible-vram", VKFDState, props.visible_vram,
@@ -554,6 +580,11 @@ static void vkfd_class_init(ObjectClass *klass, void *data)
         "Memory backend of vram-size to use as VRAM");
     object_class_property_set_description(klass, "x-cp-budget",
         "Units of work a queue gets in one pass");
+    object_class_property_add_enum(klass, "dispatch", "VKFDDispatch",
+                                   &vkfd_dispatch_lookup, vkfd_get_dispatch,
+                                   vkfd_set_dispatch);
+    object_class_property_set_description(klass, "dispatch",
+        "What becomes of a dispatch, whose shader is not run: skip or error");
     object_class_property_add(klass, "unmodelled-accesses", "strList",
                               vkfd_get_unmodelled, NULL, NULL, NULL);
     object_class_property_set_description(klass, "unmodelled-accesses",

@@ -26,12 +26,19 @@ OBJECT_DECLARE_SIMPLE_TYPE(VKFDState, VKFD)
 #define VKFD_BUSY_NS            100000
 #define VKFD_YIELD_NS           20000
 
+/* What becomes of a dispatch, whose shader is not run in any case. */
+typedef enum VKFDDispatch {
+    VKFD_DISPATCH_SKIP,
+    VKFD_DISPATCH_ERROR,
+} VKFDDispatch;
+
 /* What the user chose; checked once, before anything is allocated. */
 typedef struct VKFDProps {
     uint64_t vram_size;         /* bytes */
     uint64_t visible_vram;      /* bytes of VRAM in BAR0, or VKFD_VISIBLE_ALL */
     uint32_t cus;
     uint32_t cp_budget;         /* work units a queue gets in one pass */
+    VKFDDispatch dispatch;
     HostMemoryBackend *memdev;  /* VRAM, or NULL: the device's own RAM */
     char *inject;               /* faults to arm when realized, or NULL */
 } VKFDProps;

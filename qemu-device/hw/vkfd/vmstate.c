@@ -12,13 +12,13 @@
 
 static const VMStateDescription vmstate_vkfd_hqd = {
     .name = "vkfd/hqd",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,            /* 2: waits on several addresses */
+    .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_ARRAY(regs, VKFDHqd, VKFD_HQD_DW),
         VMSTATE_UINT32_ARRAY(sh, VKFDHqd, VKFD_SH_DW),
         VMSTATE_UINT64(rptr, VKFDHqd),
-        VMSTATE_UINT64(wait_pa, VKFDHqd),
+        VMSTATE_UINT64_ARRAY(wait_pa, VKFDHqd, VKFD_WAIT_ADDRS),
         VMSTATE_INT64(wait_deadline, VKFDHqd),
         VMSTATE_UINT32(wait_interval, VKFDHqd),
         VMSTATE_UINT32(reported_rptr, VKFDHqd),
@@ -27,6 +27,7 @@ static const VMStateDescription vmstate_vkfd_hqd = {
         VMSTATE_UINT8(parked, VKFDHqd),
         VMSTATE_UINT8(poll_now, VKFDHqd),
         VMSTATE_UINT8(wait_mem, VKFDHqd),
+        VMSTATE_UINT8(wait_len, VKFDHqd),
         VMSTATE_END_OF_LIST()
     }
 };
@@ -172,8 +173,8 @@ static int vkfd_vmstate_post_load(void *opaque, int version_id)
 
 const VMStateDescription vmstate_vkfd = {
     .name = "vkfd",
-    .version_id = 2,            /* 2: counters of fault injection */
-    .minimum_version_id = 2,
+    .version_id = 3,            /* 3: counters of dispatches; 2: of injection */
+    .minimum_version_id = 3,
     .post_load = vkfd_vmstate_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_PCI_DEVICE(parent_obj, VKFDState),

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * WAIT_REG_MEM. A wait that does not hold parks its queue: the packet stays at
- * rptr, and the queue is polled again when
- *   the device itself writes the physical address (memory), or any register or
+ * Waits of queues: WAIT_REG_MEM, and whoever else calls vkfd_wait_park(). A wait
+ * that does not hold parks its queue: the packet stays at rptr, and the queue is
+ * polled again when
+ *   the device itself writes a physical address it waits on, or any register or
  *   doorbell is written (register space): at the next run;
  *   otherwise by timer, with back-off, for what the CPU stores in memory.
  * A parked queue costs nothing between polls and can be dequeued at any time.
  */
-#include "engine-priv.h"
+#include "pm4-priv.h"
 
-#include <vkfd/pm4.h>
-
-static bool compare(uint32_t func, uint32_t v, uint32_t ref)
+static bool compare(uint32_t func, uint64_t v, uint64_t ref)
 {
     switch (func) {
     case WAIT_REG_MEM_LT:
@@ -31,10 +30,22 @@ static bool compare(uint32_t func, uint32_t v, uint32_t ref)
     }
 }
 
-static void park(VKFDEngine *e, const VKFDPm4Ctx *c, bool mem, uint64_t pa,
-                 uint64_t addr)
+void vkfd_wait_add(VKFDEngine *e, VKFDWait *w, uint32_t vmid, uint64_t va)
 {
-    VKFDHqd *q = c->q;
+    uint64_t pa = UINT64_MAX;
+    bool prt;
+
+    /* Just read through it, so it translates. A PRT page never changes. */
+    if (vkfd_vm_translate(e, VKFD_HUB_GFX, vmid, va, false, &pa, &prt) !=
+        VKFD_FAULT_NONE || prt) {
+        pa = UINT64_MAX;
+    }
+    w->pa[w->count++] = pa;
+}
+
+void vkfd_wait_park(VKFDEngine *e, unsigned hqd, const VKFDWait *w)
+{
+    VKFDHqd *q = &e->hqd[hqd];
     int64_t now = e->ops.now_ns(e->opaque);
     bool again = q->parked == VKFD_PARKED_WAIT;
 
@@ -48,86 +59,94 @@ static void park(VKFDEngine *e, const VKFDPm4Ctx *c, bool mem, uint64_t pa,
     } else {
         q->wait_interval = VKFD_WAIT_POLL_MAX_NS;
     }
-    vkfd_hqd_set_parked(e, c->hqd, VKFD_PARKED_WAIT);
+    vkfd_hqd_set_parked(e, hqd, VKFD_PARKED_WAIT);
     q->poll_now = 0;
-    q->wait_mem = mem;
-    q->wait_pa = pa;
+    q->wait_mem = w->count;
+    q->wait_len = w->len;
+    memcpy(q->wait_pa, w->pa, sizeof(q->wait_pa));
     q->wait_deadline = now + q->wait_interval;
     if (q->wait_interval == VKFD_WAIT_POLL_MAX_NS) {
         /* At whole multiples, so that all long waits wake the host together. */
         q->wait_deadline -= q->wait_deadline % VKFD_WAIT_POLL_MAX_NS;
     }
     if (!again) {
-        vkfd_trace(e, VKFD_TRACE_WAIT_PARK, c->hqd, mem, addr,
+        vkfd_trace(e, VKFD_TRACE_WAIT_PARK, hqd, w->count > 0, w->addr,
                    q->wait_deadline, 0, 0);
     }
 }
 
-static bool user_reg_fault(VKFDEngine *e, const VKFDPm4Ctx *c, uint32_t dw,
-                           bool write)
+/* Poll a word of len bytes in memory: DONE, PARK, or STOP after a fault. */
+static VKFDPm4Result wait_mem(VKFDEngine *e, const VKFDPm4Ctx *c, uint32_t func,
+                              uint64_t va, uint32_t len, uint64_t ref,
+                              uint64_t mask)
 {
-    if (!c->vmid || vkfd_reg_user_ok(dw, write)) {
-        return false;
+    VKFDWait w = { .addr = va, .len = len };
+    uint64_t v = 0;
+
+    if (!vkfd_q_read(e, c->hqd, c->vmid, va, &v, len)) {
+        return VKFD_PM4_STOP;
     }
-    vkfd_pm4_priv(e, c->hqd, dw);
-    return true;
+    v = len == 4 ? vkfd_le32(*(uint32_t *)&v) : vkfd_le64(v);
+    if (compare(func, v & mask, ref)) {
+        return VKFD_PM4_DONE;
+    }
+    vkfd_wait_add(e, &w, c->vmid, va);
+    vkfd_wait_park(e, c->hqd, &w);
+    return VKFD_PM4_PARK;
 }
 
 /* Body: control, addr_lo or reg0, addr_hi or reg1, ref, mask, interval. */
-VKFDPm4Result vkfd_wait_reg_mem(VKFDEngine *e, const VKFDPm4Ctx *c,
-                                const uint32_t *body)
+VKFD_PM4_HANDLER(vkfd_pm4_wait_reg_mem)
 {
     uint32_t func = body[0] & WAIT_REG_MEM__FUNCTION_MASK;
     uint32_t space = VKFD_GET(body[0], WAIT_REG_MEM__MEM_SPACE);
     uint32_t op = VKFD_GET(body[0], WAIT_REG_MEM__OPERATION);
     uint32_t ref = body[3], mask = body[4], v, dw;
     bool write_wait = op == WAIT_REG_MEM_OP_WRITE_WAIT;
-    uint64_t va, pa = 0;
-    bool prt;
+    VKFDWait w = { 0 };
 
     if (op > WAIT_REG_MEM_OP_WRITE_WAIT || space > WAIT_REG_MEM_SPACE_MEM ||
         (write_wait && space != WAIT_REG_MEM_SPACE_REG)) {
-        vkfd_pm4_bad(e, c->hqd, PACKET3(IT_WAIT_REG_MEM, c->body_dw),
-                     VKFD_EC_PACKET_RESERVED);
-        return VKFD_PM4_STOP;
+        return vkfd_pm4_reserved(e, c, IT_WAIT_REG_MEM);
     }
     if (space == WAIT_REG_MEM_SPACE_MEM) {
-        va = vkfd_pair(body[1] & ~3u, body[2]);
-        if (!vkfd_q_read(e, c->hqd, c->vmid, va, &v, sizeof(v))) {
-            return VKFD_PM4_STOP;
-        }
-        if (compare(func, vkfd_le32(v) & mask, ref)) {
-            return VKFD_PM4_DONE;
-        }
-        /* Just read through it, so it translates. A PRT page never changes. */
-        vkfd_vm_translate(e, VKFD_HUB_GFX, c->vmid, va, false, &pa, &prt);
-        park(e, c, true, prt ? UINT64_MAX : pa, va);
-        return VKFD_PM4_PARK;
+        return wait_mem(e, c, func, vkfd_pair(body[1] & ~3u, body[2]), 4, ref, mask);
     }
 
     dw = (write_wait ? body[2] : body[1]) & WRITE_DATA__REG_MASK;
-    if (user_reg_fault(e, c, dw, false)) {
+    if (!vkfd_pm4_reg_ok(e, c, dw, false)) {
         return VKFD_PM4_STOP;
     }
     if (write_wait && c->q->parked != VKFD_PARKED_WAIT) {
         uint32_t dst = body[1] & WRITE_DATA__REG_MASK, epoch = c->q->epoch;
 
-        if (user_reg_fault(e, c, dst, true)) {
+        if (!vkfd_pm4_reg_ok(e, c, dst, true)) {
             return VKFD_PM4_STOP;
         }
-        if (dst < VKFD_NUM_REGS) {
-            vkfd_pm4_reg_write(e, c, dst, ref);
-        }
+        vkfd_pm4_reg_write(e, c, dst, ref);
         if (!vkfd_hqd_active(c->q) || c->q->epoch != epoch) {
             return VKFD_PM4_DONE;       /* the write took this queue off */
         }
     }
-    v = dw < VKFD_NUM_REGS ? vkfd_pm4_reg_read(e, c, dw) : 0;
+    v = vkfd_pm4_reg_read(e, c, dw);
     if (compare(func, v & mask, ref)) {
         return VKFD_PM4_DONE;
     }
-    park(e, c, false, 0, (uint64_t)dw * 4);
+    w.addr = (uint64_t)dw * 4;
+    vkfd_wait_park(e, c->hqd, &w);
     return VKFD_PM4_PARK;
+}
+
+/* Body: control, address, ref, mask (two dwords each), interval. Memory only. */
+VKFD_PM4_HANDLER(vkfd_pm4_wait_reg_mem64)
+{
+    if (VKFD_GET(body[0], WAIT_REG_MEM__MEM_SPACE) != WAIT_REG_MEM_SPACE_MEM ||
+        VKFD_GET(body[0], WAIT_REG_MEM__OPERATION) != WAIT_REG_MEM_OP_WAIT) {
+        return vkfd_pm4_reserved(e, c, IT_WAIT_REG_MEM64);
+    }
+    return wait_mem(e, c, body[0] & WAIT_REG_MEM__FUNCTION_MASK,
+                    vkfd_pair(body[1] & ~7u, body[2]), 8,
+                    vkfd_pair(body[3], body[4]), vkfd_pair(body[5], body[6]));
 }
 
 static void wake(VKFDEngine *e, unsigned hqd, unsigned why)
@@ -149,12 +168,14 @@ void vkfd_wait_mem_written(VKFDEngine *e, uint64_t pa, uint64_t len)
     uint64_t mask = e->waiting_mask;
 
     while (mask) {
-        unsigned i = vkfd_mask_next(&mask);
+        unsigned i = vkfd_mask_next(&mask), k;
         VKFDHqd *q = &e->hqd[i];
 
-        /* The dword polled is aligned, so it overlaps if it starts in range. */
-        if (q->wait_mem && q->wait_pa >= (pa & ~3ull) && q->wait_pa < pa + len) {
-            wake(e, i, 0);
+        for (k = 0; k < q->wait_mem; k++) {
+            if (q->wait_pa[k] < pa + len && pa < q->wait_pa[k] + q->wait_len) {
+                wake(e, i, 0);
+                break;
+            }
         }
     }
 }

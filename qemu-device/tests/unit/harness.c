@@ -68,6 +68,24 @@ static bool op_dma_write(void *o, uint64_t addr, const void *buf, uint32_t len)
     return true;
 }
 
+static VKFDRmw op_dma_atomic(void *o, uint64_t addr, uint32_t len, VKFDAtomic *a)
+{
+    Bus *b = o;
+
+    if (!sys_ok(addr, len) || (addr & (len - 1))) {
+        return VKFD_RMW_REFUSED;
+    }
+    if (b->atomic_busy) {
+        b->atomic_busy--;
+        return VKFD_RMW_BUSY;
+    }
+    if (!vkfd_atomic_apply(b->sys + (addr - SYS_BASE), len, a)) {
+        return VKFD_RMW_BUSY;
+    }
+    log_event(b, EV_DMA_WRITE, addr, len);
+    return VKFD_RMW_DONE;
+}
+
 static void op_raise_irq(void *o)
 {
     Bus *b = o;
@@ -118,7 +136,7 @@ static void op_log(void *o, const char *msg)
 }
 
 static const VKFDBusOps ops = {
-    op_dma_read, op_dma_write, op_raise_irq, op_now_ns, op_set_timer,
+    op_dma_read, op_dma_write, op_dma_atomic, op_raise_irq, op_now_ns, op_set_timer,
     op_schedule, op_vram_dirty, op_trace, op_log,
 };
 

@@ -199,8 +199,8 @@ static void test_skip(void)
 {
     Bus *b = start(0);
 
-    EMIT(b, 0, PACKET3(IT_DISPATCH_DIRECT, 4), 1, 1, 1, 0x21);
-    EMIT(b, 0, PACKET3(IT_COPY_DATA, 5), 0, 0, 0, 0, 0);
+    EMIT(b, 0, PACKET3(IT_SET_CONTEXT_REG, 2), 1, 1);
+    EMIT(b, 0, PACKET3(IT_PRED_EXEC, 1), 0);
     emit_write(b, 0, OUT_VA, 3);
     go(b, 0);
     CHECK_EQ(vram32(b, OUT), 3);

@@ -138,7 +138,7 @@ static void test_hostile_fields(void)
             e->inject.device = VKFD_INJECT_DEVICE_GONE;
             break;
         default:
-            e->hqd[0].wait_pa = UINT64_MAX;
+            e->hqd[0].wait_pa[0] = UINT64_MAX;
             e->hqd[0].wait_deadline = INT64_MAX;
             e->hqd[0].rptr = 0x123456789abcdefull;
             e->ctrl_cnt_select = UINT32_MAX;
@@ -233,7 +233,8 @@ static void test_random_state(void)
                 q->stop = 0;
                 q->parked = i & 1;
                 q->poll_now = i & 1;
-                q->wait_mem &= 1;
+                q->wait_mem %= VKFD_WAIT_ADDRS + 1;
+                q->wait_len = q->wait_len & 1 ? 4 : 8;
                 q->wait_interval = VKFD_WAIT_POLL_MIN_NS;
             }
         }
