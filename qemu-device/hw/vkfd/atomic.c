@@ -68,13 +68,13 @@ static bool apply64(uint64_t *p, VKFDAtomic *a)
     unsigned i;
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    /* Completion signals: this one never has to wait for its turn. */
     if (a->op == VKFD_ATOMIC_ADD) {
         a->old = __atomic_fetch_add(p, a->src, __ATOMIC_SEQ_CST);
         return true;
     }
 #endif
-    for (i = 0; i < VKFD_ATOMIC_TRIES; i++) {
+    /* Completion signals are ADD: these never have to wait for their turn. */
+    for (i = 0; i < VKFD_ATOMIC_TRIES || a->op == VKFD_ATOMIC_ADD; i++) {
         a->old = vkfd_le64(raw);
         if (__atomic_compare_exchange_n(p, &raw,
                                         vkfd_le64(combine(a, a->old, 8)), false,

@@ -237,6 +237,15 @@ static void vkfd_op_trace(void *s, VKFDTraceId id, const uint64_t *a)
     case VKFD_TRACE_ATOMIC:
         trace_vkfd_atomic(s, a[0], a[1], a[2], a[3]);
         break;
+    case VKFD_TRACE_AQL_PACKET:
+        trace_vkfd_aql_packet(s, a[0], a[1], a[2], a[3]);
+        break;
+    case VKFD_TRACE_AQL_COMPLETE:
+        trace_vkfd_aql_complete(s, a[0], a[1], a[2], a[3], a[4]);
+        break;
+    case VKFD_TRACE_AQL_ERROR:
+        trace_vkfd_err_aql(s, a[0], a[1], a[2], a[3]);
+        break;
     case VKFD_TRACE_MAX:
         break;
     }

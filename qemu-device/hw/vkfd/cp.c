@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Command processor: which queue runs, for how long, and fetching packets.
+ * Command processor: which queue runs, for how long, and fetching PM4 packets.
  *
  * One run visits every slot once, starting one further each time; a visit
  * spends at most cp_budget units (a packet, plus one per VKFD_CP_DW_PER_UNIT
@@ -26,7 +26,10 @@ bool vkfd_cp_runnable(VKFDEngine *e, unsigned hqd)
     if (q->parked == VKFD_PARKED_WAIT) {
         return q->poll_now;
     }
-    return vkfd_hqd_in_ib(q) || vkfd_hqd_wptr(q) != q->rptr;
+    if (vkfd_hqd_in_ib(q)) {
+        return true;
+    }
+    return vkfd_hqd_is_aql(q) ? vkfd_aql_avail(q) : vkfd_hqd_wptr(q) != q->rptr;
 }
 
 void vkfd_cp_set_rptr(VKFDHqd *q, uint64_t rptr)
@@ -166,6 +169,9 @@ static unsigned step(VKFDEngine *e, unsigned hqd)
         uint32_t rptr = HQD(q, CP_HQD_IB_RPTR);
 
         if (rptr >= size) {
+            if (vkfd_hqd_is_aql(q)) {
+                return vkfd_aql_ib_done(e, hqd);
+            }
             leave_ib(q);
             return 1;
         }
@@ -177,6 +183,8 @@ static unsigned step(VKFDEngine *e, unsigned hqd)
         if (!c.vmid) {
             c.vmid = VKFD_GET(HQD(q, CP_HQD_VMID), CP_HQD_VMID__IB_VMID);
         }
+    } else if (vkfd_hqd_is_aql(q)) {
+        return vkfd_aql_step(e, hqd);
     } else {
         c.avail = ring_avail(e, q);
         if (!c.avail) {
@@ -254,6 +262,10 @@ static void report_rptr(VKFDEngine *e, unsigned hqd)
                             HQD(q, CP_HQD_PQ_RPTR_REPORT_ADDR_HI));
     uint32_t v, rptr = q->rptr & (vkfd_hqd_ring_dw(q) - 1);
 
+    /* AQL packets report themselves. */
+    if (vkfd_hqd_is_aql(q)) {
+        return;
+    }
     /* After a fault the address may be what faulted; after a dequeue, stale. */
     if (rptr == q->reported_rptr || q->stop == VKFD_STOP_VM_FAULT ||
         !vkfd_hqd_active(q) || vkfd_inject_gone(e)) {

@@ -47,7 +47,7 @@ static bool cp_doorbell(VKFDEngine *e, uint32_t dw, uint64_t val)
             VKFD_GET(ctl, CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_OFFSET) == dw) {
             HQD(q, CP_HQD_PQ_DOORBELL_CONTROL) =
                 ctl | CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_HIT_MASK;
-            vkfd_hqd_set_wptr(e, i, val);
+            vkfd_hqd_doorbell(e, i, val);
             hit = true;
         }
     }

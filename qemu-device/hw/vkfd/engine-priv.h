@@ -30,6 +30,9 @@ _Static_assert(VKFD_NUM_HQD == 64, "slots are bits of a uint64_t");
 /* Largest QUEUE_SIZE field: a ring of 2^30 dwords, 4 GiB. */
 #define VKFD_QUEUE_SIZE_MAX     29
 
+/* CP_HQD_PQ_CONTROL.SLOT_BASED_WPTR: 0 dwords; others are not defined. */
+#define VKFD_SLOT_BASED_WPTR_AQL        2
+
 /* ---- byte order of guest memory ---- */
 
 static inline uint32_t vkfd_le32(uint32_t v)
@@ -127,6 +130,14 @@ static inline bool vkfd_hqd_in_ib(VKFDHqd *q)
     return HQD(q, CP_HQD_IB_CONTROL) & CP_HQD_IB_CONTROL__PROCESSING_IB_MASK;
 }
 
+/* Its packets are AQL. */
+static inline bool vkfd_hqd_is_aql(VKFDHqd *q)
+{
+    return HQD(q, CP_HQD_AQL_CONTROL) ||
+           VKFD_GET(HQD(q, CP_HQD_PQ_CONTROL), CP_HQD_PQ_CONTROL__SLOT_BASED_WPTR)
+           == VKFD_SLOT_BASED_WPTR_AQL;
+}
+
 /*
  * How far the packet at the queue's position has come, for packets that are not
  * done in one go: kept in HQ_STATUS1, which is the firmware's own on the real part
@@ -192,7 +203,9 @@ uint32_t vkfd_hqd_read(VKFDEngine *e, uint32_t dw);
 void vkfd_hqd_write(VKFDEngine *e, uint32_t dw, uint32_t val);
 /* CP_PQ_WPTR_POLL_CNTL1: read wptr of the queues in mask from memory, once. */
 void vkfd_hqd_poll_wptr(VKFDEngine *e, uint32_t mask);
-/* A new write pointer from a doorbell or from memory. */
+/* A doorbell of the queue: a PM4 queue's write pointer, an AQL queue is to look. */
+void vkfd_hqd_doorbell(VKFDEngine *e, unsigned hqd, uint64_t val);
+/* A new write pointer, in dwords. */
 void vkfd_hqd_set_wptr(VKFDEngine *e, unsigned hqd, uint64_t wptr);
 /* Nothing more is executed until the queue is dequeued. */
 void vkfd_hqd_stop(VKFDEngine *e, unsigned hqd, VKFDStop why);
@@ -206,6 +219,18 @@ void vkfd_cp_run_all(VKFDEngine *e);
 void vkfd_cp_advance(VKFDHqd *q, uint32_t n);
 /* Position in the ring, in dwords since its beginning. */
 void vkfd_cp_set_rptr(VKFDHqd *q, uint64_t rptr);
+
+/* ---- aql.c ---- */
+
+/* Dwords published and not executed. */
+uint64_t vkfd_aql_avail(VKFDHqd *q);
+/* Find the position of a queue that is activated. False: it was stopped. */
+bool vkfd_aql_activate(VKFDEngine *e, unsigned hqd);
+/* Execute one packet, or the end of the IB of one: units used, 0 to stop here. */
+unsigned vkfd_aql_step(VKFDEngine *e, unsigned hqd);
+unsigned vkfd_aql_ib_done(VKFDEngine *e, unsigned hqd);
+/* Put an error code into the queue's inactive signal. False: it has none. */
+bool vkfd_aql_tell(VKFDEngine *e, unsigned hqd, uint32_t code);
 
 /* ---- pm4.c ---- */
 
@@ -242,6 +267,8 @@ typedef struct VKFDPm4Op {
 /* Operation of an opcode, NULL if AMD's gfx9 compute list has none. */
 const VKFDPm4Op *vkfd_pm4_op(uint8_t opcode);
 void vkfd_pm4_bad(VKFDEngine *e, unsigned hqd, uint32_t header, uint32_t code);
+/* Bad-opcode entry of a queue. */
+void vkfd_cp_bad_op(VKFDEngine *e, unsigned hqd, uint32_t code);
 /* Interrupt entry of a queue, if its pipe has this kind enabled. */
 void vkfd_cp_interrupt(VKFDEngine *e, unsigned hqd, uint8_t source,
                        uint32_t enable, uint32_t ctx0);
@@ -282,6 +309,8 @@ typedef struct VKFDWait {
 void vkfd_wait_add(VKFDEngine *e, VKFDWait *w, uint32_t vmid, uint64_t va);
 /* Park the queue at its packet, or park it again. */
 void vkfd_wait_park(VKFDEngine *e, unsigned hqd, const VKFDWait *w);
+/* The doorbell of a queue that may be parked. */
+void vkfd_wait_rung(VKFDEngine *e, unsigned hqd);
 /* The device wrote len bytes at a physical address. */
 void vkfd_wait_mem_written(VKFDEngine *e, uint64_t pa, uint64_t len);
 /* A register or doorbell was written. */

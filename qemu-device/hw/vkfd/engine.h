@@ -116,6 +116,9 @@ typedef enum VKFDTraceId {
     VKFD_TRACE_INJECT_DONE,     /* delayed action: point, hqd, address */
     VKFD_TRACE_DISPATCH,        /* hqd, x, y, z, code address, 1 if refused */
     VKFD_TRACE_ATOMIC,          /* hqd, address, TC operation, old value */
+    VKFD_TRACE_AQL_PACKET,      /* hqd, header, dispatch id, completion signal */
+    VKFD_TRACE_AQL_COMPLETE,    /* hqd, signal, its new value, mailbox, event */
+    VKFD_TRACE_AQL_ERROR,       /* hqd, header, code, dispatch id */
     VKFD_TRACE_MAX,
 } VKFDTraceId;
 
@@ -167,7 +170,7 @@ typedef enum VKFDRmw {
  *
  * dma_atomic: one read-modify-write of len 4 or 8 at a multiple of it, atomic
  * with respect to vCPUs and ordered as a full barrier: vkfd_atomic_apply() on the
- * host address. REFUSED if that is not RAM.
+ * host address. REFUSED if that is not RAM. An ADD of 8 bytes is never BUSY.
  */
 typedef struct VKFDBusOps {
     bool (*dma_read)(void *opaque, uint64_t addr, void *buf, uint32_t len);
@@ -207,7 +210,8 @@ typedef struct VKFDParams {
 typedef struct VKFDHqd {
     uint32_t regs[VKFD_HQD_DW]; /* register image, index = dword - CP_MQD_BASE_ADDR */
     uint32_t sh[VKFD_SH_DW];    /* compute SH registers, from SET_SH_REG */
-    uint64_t rptr;              /* dwords, monotonic; PQ_RPTR is rptr mod ring size */
+    uint64_t rptr;              /* dwords, monotonic (AQL: 16 times the dispatch id);
+                                   PQ_RPTR is rptr mod ring size */
     uint64_t wait_pa[VKFD_WAIT_ADDRS]; /* parked on memory: VKFD_PA_* addresses */
     int64_t wait_deadline;      /* parked: next poll, virtual ns */
     uint32_t wait_interval;     /* parked: ns between polls */

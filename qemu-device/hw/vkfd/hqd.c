@@ -11,6 +11,7 @@
  */
 #include "engine-priv.h"
 
+#include <vkfd/aql.h>
 #include <vkfd/mqd.h>
 
 uint8_t vkfd_hqd_ring_id(unsigned hqd)
@@ -86,7 +87,7 @@ void vkfd_hqd_stop(VKFDEngine *e, unsigned hqd, VKFDStop why)
     vkfd_trace(e, VKFD_TRACE_HQD_STOP, hqd, why, q->rptr, 0, 0, 0);
 }
 
-/* wptr from memory, in the address space of the ring; false if it faulted. */
+/* wptr (dwords) from memory, in the address space of the ring; false: it faulted. */
 static bool poll_wptr(VKFDEngine *e, unsigned hqd, uint64_t *wptr)
 {
     VKFDHqd *q = &e->hqd[hqd];
@@ -97,7 +98,7 @@ static bool poll_wptr(VKFDEngine *e, unsigned hqd, uint64_t *wptr)
     if (!vkfd_q_read(e, hqd, vkfd_hqd_vmid(q), va, &v, sizeof(v))) {
         return false;
     }
-    *wptr = vkfd_le64(v);
+    *wptr = vkfd_le64(v) * (vkfd_hqd_is_aql(q) ? AQL_PACKET_DW : 1);
     return true;
 }
 
@@ -111,6 +112,9 @@ static void activate(VKFDEngine *e, unsigned hqd)
 {
     VKFDHqd *q = &e->hqd[hqd];
     uint64_t mask, wptr = vkfd_hqd_wptr(q);
+    uint32_t slots = VKFD_GET(HQD(q, CP_HQD_PQ_CONTROL),
+                              CP_HQD_PQ_CONTROL__SLOT_BASED_WPTR);
+    bool aql = vkfd_hqd_is_aql(q);
 
     vkfd_hqd_set_active(e, hqd, true);
     HQD(q, CP_HQD_DEQUEUE_REQUEST) = 0;
@@ -123,18 +127,20 @@ static void activate(VKFDEngine *e, unsigned hqd)
         VKFD_QUEUE_SIZE_MAX) {
         vkfd_guest_error(e, "CP_HQD_PQ_CONTROL: QUEUE_SIZE is out of range");
         vkfd_hqd_stop(e, hqd, VKFD_STOP_UNSUPPORTED);
-    } else if (HQD(q, CP_HQD_AQL_CONTROL) ||
-               VKFD_GET(HQD(q, CP_HQD_PQ_CONTROL),
-                        CP_HQD_PQ_CONTROL__SLOT_BASED_WPTR)) {
-        vkfd_guest_error(e, "an AQL queue was activated: not modelled");
+    } else if (slots && slots != VKFD_SLOT_BASED_WPTR_AQL) {
+        vkfd_guest_error(e, "CP_HQD_PQ_CONTROL: no such SLOT_BASED_WPTR");
         vkfd_hqd_stop(e, hqd, VKFD_STOP_UNSUPPORTED);
+    } else if (aql && !vkfd_aql_activate(e, hqd)) {
+        /* stopped, as was reported */
     } else if (has_poll_addr(q)) {
         /* No doorbell of the time before activation is kept: memory has it. */
         poll_wptr(e, hqd, &wptr);
     }
 
     mask = vkfd_hqd_ring_dw(q) - 1;
-    q->rptr = wptr - ((wptr - HQD(q, CP_HQD_PQ_RPTR)) & mask);
+    if (!aql || q->stop) {
+        q->rptr = wptr - ((wptr - HQD(q, CP_HQD_PQ_RPTR)) & mask);
+    }
     q->reported_rptr = q->rptr & mask;
     HQD(q, CP_HQD_PQ_RPTR) = q->rptr & mask;
     HQD(q, CP_HQD_PQ_WPTR_LO) = wptr;
@@ -216,6 +222,22 @@ void vkfd_hqd_set_wptr(VKFDEngine *e, unsigned hqd, uint64_t wptr)
     if (vkfd_cp_runnable(e, hqd)) {
         vkfd_kick(e);
     }
+}
+
+void vkfd_hqd_doorbell(VKFDEngine *e, unsigned hqd, uint64_t val)
+{
+    VKFDHqd *q = &e->hqd[hqd];
+    uint64_t wptr = (val + 1) * AQL_PACKET_DW;
+
+    if (!vkfd_hqd_is_aql(q)) {
+        vkfd_hqd_set_wptr(e, hqd, val);
+        return;
+    }
+    if (q->stop || (has_poll_addr(q) && !poll_wptr(e, hqd, &wptr))) {
+        return;
+    }
+    vkfd_hqd_set_wptr(e, hqd, wptr);
+    vkfd_wait_rung(e, hqd);
 }
 
 /*

@@ -25,6 +25,7 @@ VKFD_PM4_HANDLER(vkfd_pm4_indirect_buffer)
         HQD(q, CP_HQD_VMID) = VKFD_PUT(HQD(q, CP_HQD_VMID),
                                        CP_HQD_VMID__IB_VMID, vmid);
     }
+    vkfd_hqd_set_progress(q, 0);
     HQD(q, CP_HQD_IB_BASE_ADDR) = body[0] & ~3u;
     HQD(q, CP_HQD_IB_BASE_ADDR_HI) = body[1] & INDIRECT_BUFFER__BASE_HI_MASK;
     HQD(q, CP_HQD_IB_RPTR) = 0;

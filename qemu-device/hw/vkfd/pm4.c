@@ -8,7 +8,9 @@
  */
 #include "pm4-priv.h"
 
+#include <vkfd/aql.h>
 #include <vkfd/doorbell.h>
+#include <vkfd/ih.h>
 
 /* Opcodes the header does not name because nothing executes them. */
 #define IT_CONTEXT_CONTROL              0x28
@@ -46,15 +48,24 @@ static uint32_t doorbell_id(VKFDHqd *q)
     return dw / 2 & VKFD_CP_BAD_OP__DOORBELL_MASK;
 }
 
+void vkfd_cp_bad_op(VKFDEngine *e, unsigned hqd, uint32_t code)
+{
+    vkfd_cp_interrupt(e, hqd, GFX_9_0__SRCID__CP_BAD_OPCODE_ERROR,
+                      CP_ME1_PIPE0_INT_CNTL__OPCODE_ERROR_INT_ENABLE_MASK,
+                      doorbell_id(&e->hqd[hqd]) |
+                      code << VKFD_CP_BAD_OP__CODE__SHIFT);
+}
+
 void vkfd_pm4_bad(VKFDEngine *e, unsigned hqd, uint32_t header, uint32_t code)
 {
     e->counters[VKFD_CNT_PACKET_BAD]++;
     vkfd_trace(e, VKFD_TRACE_PM4_BAD, hqd, header, code, 0, 0, 0);
     vkfd_hqd_stop(e, hqd, VKFD_STOP_BAD_PACKET);
-    vkfd_cp_interrupt(e, hqd, GFX_9_0__SRCID__CP_BAD_OPCODE_ERROR,
-                      CP_ME1_PIPE0_INT_CNTL__OPCODE_ERROR_INT_ENABLE_MASK,
-                      doorbell_id(&e->hqd[hqd]) |
-                      code << VKFD_CP_BAD_OP__CODE__SHIFT);
+    /* In an IB of an AQL queue: its runtime has another way to be told. */
+    if (!vkfd_hqd_is_aql(&e->hqd[hqd]) ||
+        !vkfd_aql_tell(e, hqd, AQL_ERROR_VENDOR_PACKET)) {
+        vkfd_cp_bad_op(e, hqd, code);
+    }
 }
 
 /* A user queue touched a register it may not. */

@@ -4,7 +4,7 @@
  * that does not hold parks its queue: the packet stays at rptr, and the queue is
  * polled again when
  *   the device itself writes a physical address it waits on, or any register or
- *   doorbell is written (register space): at the next run;
+ *   doorbell is written (register space), or its own doorbell is: at the next run;
  *   otherwise by timer, with back-off, for what the CPU stores in memory.
  * A parked queue costs nothing between polls and can be dequeued at any time.
  */
@@ -160,6 +160,13 @@ static void wake(VKFDEngine *e, unsigned hqd, unsigned why)
     vkfd_trace(e, VKFD_TRACE_WAIT_WAKE, hqd, why, 0, 0, 0, 0);
     if (vkfd_cp_runnable(e, hqd)) {
         vkfd_kick(e);
+    }
+}
+
+void vkfd_wait_rung(VKFDEngine *e, unsigned hqd)
+{
+    if (e->waiting_mask >> hqd & 1) {
+        wake(e, hqd, 1);
     }
 }
 

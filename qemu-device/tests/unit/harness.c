@@ -75,7 +75,7 @@ static VKFDRmw op_dma_atomic(void *o, uint64_t addr, uint32_t len, VKFDAtomic *a
     if (!sys_ok(addr, len) || (addr & (len - 1))) {
         return VKFD_RMW_REFUSED;
     }
-    if (b->atomic_busy) {
+    if (b->atomic_busy && !(len == 8 && a->op == VKFD_ATOMIC_ADD)) {
         b->atomic_busy--;
         return VKFD_RMW_BUSY;
     }

@@ -535,8 +535,8 @@ static void test_activation(void)
         bus_run(b);
         CHECK_EQ(vram32(b, OUT), 2);
     }
-    /* AQL is not modelled: it stops and says so, it does not misread packets. */
-    hqd_wr(b, 41, mmCP_HQD_AQL_CONTROL, 1);
+    /* A kind of write pointer there is not: it stops and says so. */
+    hqd_wr(b, 41, mmCP_HQD_PQ_CONTROL, 9 | 1u << 25);
     wr(b, mmCP_HQD_ACTIVE, 1);
     CHECK_EQ(b->e->hqd[41].stop, VKFD_STOP_UNSUPPORTED);
     bus_free(b);
