@@ -138,6 +138,46 @@ static void test_wrap(void)
     aql_size = 9;
 }
 
+/* In a ring of one slot nothing of a packet is left for the next. */
+static void test_one_slot(void)
+{
+    Bus *b = bus_new();
+    uint32_t p[16];
+    int i;
+
+    aql_size = 3;
+    vm_setup(b);
+    set_vram32(b, RING(0), AQL_PACKET_INVALID);
+    aql_load(b, 0);
+    for (i = 0; i < 3; i++) {
+        set_signal(b, 2, 0);
+        set_signal(b, 3, 1);
+        aql_barrier(p, H_AND, 2, 3, 1);
+        aql_emit(b, 0, p);
+        aql_go(b, 0);
+        CHECK_EQ(signal_value(b, 1), -i);
+        set_signal(b, 2, 1);
+        set_signal(b, 3, i ? 0 : 1);
+        bus_advance(b, 2 * VKFD_WAIT_POLL_MAX_NS);
+        CHECK_EQ(signal_value(b, 1), i ? -i - 1 : 0);
+        set_signal(b, 3, 0);
+        bus_advance(b, 2 * VKFD_WAIT_POLL_MAX_NS);
+        CHECK_EQ(signal_value(b, 1), -i - 1);
+        /* the other of the two has not been seen yet */
+        set_signal(b, 3, 0);
+        set_signal(b, 2, 1);
+        aql_emit(b, 0, p);
+        aql_go(b, 0);
+        CHECK_EQ(signal_value(b, 1), -i - 1);
+        set_signal(b, 2, 0);
+        bus_advance(b, 2 * VKFD_WAIT_POLL_MAX_NS);
+        CHECK_EQ(signal_value(b, 1), -i - 2);
+        set_signal(b, 1, -i - 1);
+    }
+    aql_size = 9;
+    bus_free(b);
+}
+
 /* What was published while the queue was off runs when it is on, exactly once. */
 static void test_activation(void)
 {
@@ -399,6 +439,7 @@ int main(void)
     test_invalid();
     test_doorbell();
     test_wrap();
+    test_one_slot();
     test_activation();
     test_dequeue();
     test_budget();
