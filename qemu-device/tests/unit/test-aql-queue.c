@@ -52,6 +52,16 @@ static void test_invalid(void)
         CHECK_EQ(b->timer[VKFD_TIMER_WAIT], -1);
     }
     CHECK_EQ(counter(b, VKFD_CNT_PARKED), 3);
+    /* what comes into the slot waits in its turn: that is a new wait */
+    set_signal(b, 4, 1);
+    id = aql_claim(b, 0);
+    aql_go(b, 0);
+    bus_advance(b, 20000000);
+    aql_barrier(p, H_AND, 4, 0, 1);
+    aql_fill(b, 0, id, p);
+    aql_go(b, 0);
+    CHECK_EQ(counter(b, VKFD_CNT_PARKED), 5);
+    CHECK_EQ(b->e->hqd[0].wait_interval, VKFD_WAIT_POLL_MIN_NS);
     bus_free(b);
 }
 
@@ -73,14 +83,20 @@ static void test_doorbell(void)
     vkfd_doorbell_write(b->e, DOORBELL_DW(0) * 4, 0, 8);
     bus_run(b);
     CHECK_EQ(signal_value(b, 1), -2);
+    /* the report of a PM4 queue does not come in between, also if it is on */
+    hqd_wr(b, 0, mmCP_HQD_PQ_CONTROL, 9 | 2u << 25);
+    emit_barrier(b, 0, 0, 2);
+    aql_go(b, 0);
+    CHECK_EQ(signal_value(b, 2), -1);
+    CHECK_EQ(aql_read_id(b, 0), 3);
     /* a pointer that goes back, or far ahead, runs nothing twice */
     set_vram64(b, AQ(0) + AMD_QUEUE_WRITE_DISPATCH_ID, 0);
     aql_go(b, 0);
-    CHECK_EQ(aql_read_id(b, 0), 2);
+    CHECK_EQ(aql_read_id(b, 0), 3);
     CHECK(!b->scheduled);
     set_vram64(b, AQ(0) + AMD_QUEUE_WRITE_DISPATCH_ID, 1ull << 40);
     aql_go(b, 0);
-    CHECK_EQ(aql_read_id(b, 0), 2);
+    CHECK_EQ(aql_read_id(b, 0), 3);
     CHECK_EQ(b->e->hqd[0].parked, VKFD_PARKED_WAIT);
     CHECK_EQ(signal_value(b, 1), -2);
     bus_free(b);
@@ -382,7 +398,8 @@ static void test_inject(void)
         if (aql_read_id(b, 0) == 2) {
             uint32_t p[16];
 
-            aql_barrier(p, H_AND, 2, 0, 1);
+            aql_barrier(p, AQL_PACKET_VENDOR | 2 << 16, 2, 0, 1);
+            p[6] = p[7] = ~0u;
             aql_fill(b, 0, 2, p);
             aql_go(b, 0);
             for (k = 0; k < 5; k++) {

@@ -67,7 +67,7 @@ static void test_hostile_fields(void)
     Bus *src = start();
     unsigned i;
 
-    for (i = 0; i < 28; i++) {
+    for (i = 0; i < 30; i++) {
         Bus *b = migrate(src);
         VKFDEngine *e = b->e;
         bool good = false;
@@ -137,6 +137,8 @@ static void test_hostile_fields(void)
             e->inject.nheld = 1;
             e->inject.device = VKFD_INJECT_DEVICE_GONE;
             break;
+        case 27: e->hqd[0].wait_mem = VKFD_WAIT_ADDRS + 1; break;
+        case 28: e->hqd[0].wait_len = 5; break;
         default:
             e->hqd[0].wait_pa[0] = UINT64_MAX;
             e->hqd[0].wait_deadline = INT64_MAX;
