@@ -37,6 +37,41 @@ static bool vkfd_op_dma_write(void *opaque, uint64_t addr, const void *buf,
     return ok;
 }
 
+/*
+ * Mapped RAM is host memory, and vCPUs work on it with host instructions (KVM) or
+ * host atomics (TCG), so a host compare-and-exchange is atomic against them. What is
+ * no RAM gets a bounce buffer, which belongs to no RAM block: refused.
+ */
+static bool vkfd_op_dma_cmpxchg(void *opaque, uint64_t addr, uint32_t len,
+                                uint64_t expected, uint64_t desired,
+                                uint64_t *found)
+{
+    VKFDState *s = opaque;
+    AddressSpace *as = pci_get_address_space(PCI_DEVICE(s));
+    dma_addr_t mapped = len;
+    ram_addr_t offset;
+    bool ok, done = false;
+    void *p = dma_memory_map(as, addr, &mapped, DMA_DIRECTION_FROM_DEVICE,
+                             vkfd_dma_attrs);
+
+    if (!p) {
+        trace_vkfd_dma_write(s, addr, len, false);
+        return false;
+    }
+    ok = mapped == len && memory_region_from_host(p, &offset);
+    if (ok && len == 4) {
+        *found = qatomic_cmpxchg((uint32_t *)p, (uint32_t)expected,
+                                 (uint32_t)desired);
+        done = *found == (uint32_t)expected;
+    } else if (ok) {
+        *found = qatomic_cmpxchg__nocheck((uint64_t *)p, expected, desired);
+        done = *found == expected;
+    }
+    dma_memory_unmap(as, p, mapped, DMA_DIRECTION_FROM_DEVICE, done ? len : 0);
+    trace_vkfd_dma_write(s, addr, len, ok);
+    return ok;
+}
+
 static void vkfd_op_raise_irq(void *opaque)
 {
     VKFDState *s = opaque;
@@ -210,6 +245,7 @@ static void vkfd_op_trace(void *s, VKFDTraceId id, const uint64_t *a)
 const VKFDBusOps vkfd_bus_ops = {
     .dma_read = vkfd_op_dma_read,
     .dma_write = vkfd_op_dma_write,
+    .dma_cmpxchg = vkfd_op_dma_cmpxchg,
     .raise_irq = vkfd_op_raise_irq,
     .now_ns = vkfd_op_now_ns,
     .set_timer = vkfd_op_set_timer,

@@ -164,3 +164,61 @@ bool vkfd_pa_write(VKFDEngine *e, uint64_t pa, const void *buf, uint32_t len)
     vkfd_wait_mem_written(e, pa, len);
     return true;
 }
+
+/* Caller has checked the range; off is aligned to len. */
+static uint64_t vram_cmpxchg(VKFDEngine *e, uint64_t off, uint32_t len,
+                             uint64_t expected, uint64_t desired)
+{
+    uint64_t v64 = vkfd_le64(expected);
+    uint32_t v32 = vkfd_le32(expected);
+    bool done;
+
+    if (len == 4) {
+        done = __atomic_compare_exchange_n((uint32_t *)(e->vram + off), &v32,
+                                           vkfd_le32(desired), false,
+                                           __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        expected = vkfd_le32(v32);
+    } else {
+        done = __atomic_compare_exchange_n((uint64_t *)(e->vram + off), &v64,
+                                           vkfd_le64(desired), false,
+                                           __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        expected = vkfd_le64(v64);
+    }
+    if (done) {
+        e->ops.vram_dirty(e->opaque, off, len);
+        vkfd_wait_mem_written(e, off, len);
+    }
+    return expected;
+}
+
+/* Bytes as they lie in memory, from and to a value of len bytes. */
+static uint64_t image(uint64_t v, uint32_t len)
+{
+    return len == 4 ? vkfd_le32(v) : vkfd_le64(v);
+}
+
+bool vkfd_pa_cmpxchg(VKFDEngine *e, uint64_t pa, uint32_t len,
+                     uint64_t expected, uint64_t desired, uint64_t *found)
+{
+    uint64_t addr;
+
+    pa = vkfd_pa_canon(e, pa);
+    if (!(pa & VKFD_PA_SYS)) {
+        if (!vram_ok(e, pa, len)) {
+            return refused(e, pa, len, true);
+        }
+        *found = vram_cmpxchg(e, pa, len, expected, desired);
+        return true;
+    }
+    addr = pa & ~VKFD_PA_SYS;
+    if (in_bar(e, e->bar2, VKFD_DOORBELL_BAR_SIZE, addr) ||
+        !e->ops.dma_cmpxchg(e->opaque, addr, len, image(expected, len),
+                            image(desired, len), found)) {
+        return refused(e, addr, len, true);
+    }
+    *found = image(*found, len);
+    if (*found == expected) {
+        vkfd_wait_mem_written(e, pa, len);
+    }
+    return true;
+}

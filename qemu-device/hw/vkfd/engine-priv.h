@@ -333,10 +333,32 @@ void vkfd_hub_write(VKFDEngine *e, uint32_t dw, uint32_t val);
 
 bool vkfd_pa_read(VKFDEngine *e, uint64_t pa, void *buf, uint32_t len);
 bool vkfd_pa_write(VKFDEngine *e, uint64_t pa, const void *buf, uint32_t len);
+/* VKFDBusOps.dma_cmpxchg for both kinds of memory, values in host order. */
+bool vkfd_pa_cmpxchg(VKFDEngine *e, uint64_t pa, uint32_t len,
+                     uint64_t expected, uint64_t desired, uint64_t *found);
 /* Own BAR0 as seen from the bus becomes the VRAM offset. */
 uint64_t vkfd_pa_canon(const VKFDEngine *e, uint64_t pa);
 void vkfd_vram_read(VKFDEngine *e, uint64_t off, void *buf, uint32_t len);
 void vkfd_vram_write(VKFDEngine *e, uint64_t off, const void *buf, uint32_t len);
+
+/* ---- atomic.c: atomic operations on memory, by the texture cache's opcodes ---- */
+
+/* Is it one of the integer operations? The floating point ones are not modelled. */
+bool vkfd_tc_op_ok(uint32_t op);
+/* Bytes it works on, 4 or 8. op is ok. */
+uint32_t vkfd_tc_op_len(uint32_t op);
+bool vkfd_tc_op_returns(uint32_t op);
+bool vkfd_tc_op_is_cmpswap(uint32_t op);
+/* What becomes of old. All values of vkfd_tc_op_len() bytes, zero extended. */
+uint64_t vkfd_tc_apply(uint32_t op, uint64_t old, uint64_t src, uint64_t cmp);
+/*
+ * Do op, which is ok, at va, whose low bits are ignored; *pre is the value before.
+ * A page that does not exist (PRT) reads 0 and stays so. *done false: others changed
+ * the value VKFD_ATOMIC_TRIES times meanwhile and nothing was done: try again later.
+ */
+VKFDFault vkfd_vm_atomic(VKFDEngine *e, unsigned hub, uint32_t vmid, uint64_t va,
+                         uint32_t op, uint64_t src, uint64_t cmp, uint64_t *pre,
+                         bool *done);
 
 /* ---- inject.c: one function a point, called if vkfd_inject_on() ---- */
 

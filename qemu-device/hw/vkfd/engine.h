@@ -52,6 +52,9 @@
 /* Dwords of a packet body that cost one further unit of that budget. */
 #define VKFD_CP_DW_PER_UNIT     256
 
+/* Attempts of an atomic before it gives way to who keeps changing the value. */
+#define VKFD_ATOMIC_TRIES       64
+
 /* Registers one packet may write; each costs one further unit. */
 #define VKFD_PM4_MAX_REG_WRITES 256
 
@@ -129,6 +132,14 @@ typedef struct VKFDBusOps {
     bool (*dma_read)(void *opaque, uint64_t addr, void *buf, uint32_t len);
     bool (*dma_write)(void *opaque, uint64_t addr, const void *buf,
                       uint32_t len);
+    /*
+     * Compare and exchange 4 or 8 bytes, naturally aligned, in one access that is
+     * atomic against vCPUs too, and a full barrier. Values are the bytes as they lie
+     * in memory. *found is what was there; it was replaced if that is expected.
+     * False as for dma_write, with nothing changed.
+     */
+    bool (*dma_cmpxchg)(void *opaque, uint64_t addr, uint32_t len,
+                        uint64_t expected, uint64_t desired, uint64_t *found);
     /* MSI-X message, vector 0. All DMA before it is visible. */
     void (*raise_irq)(void *opaque);
     /* Virtual clock in ns, never going backwards. */

@@ -68,6 +68,26 @@ static bool op_dma_write(void *o, uint64_t addr, const void *buf, uint32_t len)
     return true;
 }
 
+static bool op_dma_cmpxchg(void *o, uint64_t addr, uint32_t len,
+                           uint64_t expected, uint64_t desired, uint64_t *found)
+{
+    Bus *b = o;
+
+    if (!sys_ok(addr, len) || (addr & (len - 1))) {
+        return false;
+    }
+    if (b->race) {
+        b->race(b, addr - SYS_BASE);
+    }
+    *found = 0;
+    memcpy(found, b->sys + (addr - SYS_BASE), len);
+    if (*found == expected) {
+        memcpy(b->sys + (addr - SYS_BASE), &desired, len);
+        log_event(b, EV_DMA_WRITE, addr, len);
+    }
+    return true;
+}
+
 static void op_raise_irq(void *o)
 {
     Bus *b = o;
@@ -118,7 +138,8 @@ static void op_log(void *o, const char *msg)
 }
 
 static const VKFDBusOps ops = {
-    op_dma_read, op_dma_write, op_raise_irq, op_now_ns, op_set_timer,
+    op_dma_read, op_dma_write, op_dma_cmpxchg, op_raise_irq, op_now_ns,
+    op_set_timer,
     op_schedule, op_vram_dirty, op_trace, op_log,
 };
 

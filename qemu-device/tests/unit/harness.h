@@ -33,7 +33,8 @@ typedef struct Event {
     uint32_t len;
 } Event;
 
-typedef struct Bus {
+typedef struct Bus Bus;
+struct Bus {
     VKFDEngine *e;
     uint8_t *vram, *sys;
     uint64_t now;
@@ -42,7 +43,9 @@ typedef struct Bus {
     unsigned irqs, guest_errors;
     unsigned nlog;
     Event log[LOG_MAX];
-} Bus;
+    /* A vCPU that stores just before a compare-and-exchange, or NULL. */
+    void (*race)(Bus *b, uint64_t sys_off);
+};
 
 /* ---- TAP ---- */
 
