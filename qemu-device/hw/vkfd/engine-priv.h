@@ -26,6 +26,7 @@ _Static_assert(VKFD_NUM_HQD == 64, "slots are bits of a uint64_t");
 #define VKFD_PARKED_NO          0
 #define VKFD_PARKED_WAIT        1       /* in an unsatisfied WAIT_REG_MEM */
 #define VKFD_PARKED_SHORT       2       /* wptr ends inside a packet */
+#define VKFD_PARKED_WPTR        3       /* SDMA only: idle, its wptr memory is polled */
 
 /* Largest QUEUE_SIZE field: a ring of 2^30 dwords, 4 GiB. */
 #define VKFD_QUEUE_SIZE_MAX     29
@@ -255,6 +256,24 @@ void vkfd_ih_send(VKFDEngine *e);
 /* What was sent may have been lost: send again if there is something to read. */
 void vkfd_ih_resend(VKFDEngine *e);
 
+/* ---- sdma.c, sdma-regs.c, sdma-wait.c: the SDMA engines ---- */
+
+uint32_t vkfd_sdma_reg_read(VKFDEngine *e, uint32_t dw);
+void vkfd_sdma_reg_write(VKFDEngine *e, uint32_t dw, uint32_t val);
+/* Reset values of the registers, all queues off. */
+void vkfd_sdma_reset(VKFDEngine *e);
+bool vkfd_sdma_state_ok(const VKFDEngine *e);
+void vkfd_sdma_post_load(VKFDEngine *e);
+/* A doorbell in the range of an engine; false if no queue matches. */
+bool vkfd_sdma_doorbell(VKFDEngine *e, unsigned engine, uint32_t dw, uint64_t val);
+/* One bounded pass over all queues of both engines. */
+void vkfd_sdma_run_all(VKFDEngine *e);
+/* What wait.c does for the compute queues. next: -1, or the earliest poll of theirs. */
+void vkfd_sdma_mem_written(VKFDEngine *e, uint64_t pa, uint64_t len);
+void vkfd_sdma_reg_written(VKFDEngine *e);
+int64_t vkfd_sdma_next_poll(VKFDEngine *e, int64_t next);
+void vkfd_sdma_timer(VKFDEngine *e, int64_t now);
+
 /* ---- sdma-rlc.c: user queues of the SDMA engines, for the scheduler ---- */
 
 /* What a user queue is doing. */
@@ -320,6 +339,9 @@ VKFDFault vkfd_vm_translate(VKFDEngine *e, unsigned hub, uint32_t vmid,
 /* Latch and report a fault. */
 void vkfd_vm_fault(VKFDEngine *e, unsigned hub, uint32_t vmid, uint64_t va,
                    bool write, VKFDFault kind);
+/* The same, with the client of the hub that the status register names. */
+void vkfd_vm_fault_of(VKFDEngine *e, unsigned hub, uint32_t cid, uint32_t vmid,
+                      uint64_t va, bool write, VKFDFault kind);
 /* The same for a queue: on failure report it and stop the queue. */
 bool vkfd_q_read(VKFDEngine *e, unsigned hqd, uint32_t vmid, uint64_t va,
                  void *buf, uint32_t len);
@@ -383,6 +405,7 @@ static inline bool vkfd_inject_gone(const VKFDEngine *e)
 /* Pointed-to values may be corrupted on return. Values in host order. */
 VKFDInjectResult vkfd_inject_doorbell(VKFDEngine *e, uint32_t dw, uint64_t *val);
 VKFDInjectResult vkfd_inject_fetch(VKFDEngine *e, unsigned hqd, uint32_t *header);
+/* hqd: an HQD, or VKFD_INJECT_SDMA(id), which writes through the MM hub. */
 VKFDInjectResult vkfd_inject_slot(VKFDEngine *e, unsigned hqd, uint32_t vmid,
                                   uint64_t va, uint64_t *data, uint32_t len);
 VKFDInjectResult vkfd_inject_ih_entry(VKFDEngine *e, uint32_t *entry);
@@ -395,12 +418,23 @@ bool vkfd_inject_preempt(VKFDEngine *e, unsigned hqd, uint32_t request);
 /* v as a corrupt spec changes it. */
 uint64_t vkfd_inject_value(const VKFDInjectSpec *s, uint64_t v);
 
+/* ---- inject-sdma.c: the same for SDMA queues, by their number 0..19 ---- */
+
+VKFDInjectResult vkfd_inject_sdma_fetch(VKFDEngine *e, unsigned id,
+                                        uint32_t *header);
+/* As vkfd_inject_preempt(), for RB_ENABLE going to 0. */
+VKFDInjectResult vkfd_inject_sdma_preempt(VKFDEngine *e, unsigned id);
+/* As vkfd_inject_hqd_off(). */
+void vkfd_inject_sdma_off(VKFDEngine *e, unsigned id);
+/* Number of an SDMA queue where queues are counted through: VKFDInjectHeld.hqd. */
+#define VKFD_INJECT_SDMA(id)    (VKFD_NUM_HQD + (id))
+
 /* ---- inject-held.c ---- */
 
 /* A queue goes off: it stands still no longer, its late writes are done. */
 void vkfd_inject_hqd_off(VKFDEngine *e, unsigned hqd);
-/* Late writes of these VMIDs are done before an invalidation is. */
-void vkfd_inject_invalidate(VKFDEngine *e, uint32_t vmids);
+/* Late writes of these VMIDs are done before an invalidation on their hub is. */
+void vkfd_inject_invalidate(VKFDEngine *e, unsigned hub, uint32_t vmids);
 /* Soft reset of the front end: a device that stalls or hangs works again. */
 void vkfd_inject_cp_reset(VKFDEngine *e);
 void vkfd_inject_timer(VKFDEngine *e);

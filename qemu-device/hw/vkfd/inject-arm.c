@@ -106,7 +106,7 @@ void vkfd_inject_reset(VKFDEngine *e, bool cold)
 
 static bool held_ok(const VKFDInjectHeld *h)
 {
-    return h->point < VKFD_INJECT_POINTS && h->hqd < VKFD_NUM_HQD &&
+    return h->point < VKFD_INJECT_POINTS && h->hqd < VKFD_INJECT_SDMA(VKFD_NUM_SDMA_QUEUES) &&
            h->vmid < VKFD_NUM_VMID &&
            (h->point != VKFD_INJECT_AT_SLOT || h->len == 4 || h->len == 8) &&
            (h->point != VKFD_INJECT_AT_DOORBELL ||
