@@ -25,6 +25,8 @@ VKFDInjectSpec *vkfd_inject_pass(VKFDEngine *e, unsigned point);
 
 /* A queue goes on, or off, that was held back. */
 void vkfd_inject_sdma_deliver(VKFDEngine *e, unsigned point, unsigned id);
+/* Saved state: what keeps a queue on that was switched off exists. */
+bool vkfd_inject_sdma_ok(const VKFDEngine *e);
 /* The device works again: requests that waited for it alone complete. */
 void vkfd_inject_sdma_resume(VKFDEngine *e);
 /* All faults end. */

@@ -114,6 +114,23 @@ static bool preempt_held(const VKFDInject *in, unsigned id)
     return false;
 }
 
+bool vkfd_inject_sdma_ok(const VKFDEngine *e)
+{
+    unsigned id;
+
+    for (id = 0; id < VKFD_NUM_SDMA_QUEUES; id++) {
+        bool dequeuing = e->sdma[id].held & VKFD_SDMA_HELD_DEQUEUING;
+        bool hung = e->sdma[id].held & VKFD_SDMA_HELD_HUNG;
+
+        if (hung ? !dequeuing
+                 : dequeuing && e->inject.device == VKFD_INJECT_DEVICE_OK &&
+                   !preempt_held(&e->inject, id)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void vkfd_inject_sdma_resume(VKFDEngine *e)
 {
     unsigned id;
