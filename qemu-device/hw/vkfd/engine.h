@@ -217,7 +217,7 @@ typedef struct VKFDSdmaQueue {
     uint64_t wait_pa;           /* parked on memory: VKFD_PA_* address polled */
     int64_t wait_deadline;      /* parked: next poll, virtual ns */
     uint32_t wait_interval;     /* parked: ns between polls */
-    uint32_t epoch;             /* changes of RB_ENABLE and of rptr, for a packet to see */
+    uint32_t epoch;             /* enables, writes of rptr: for a packet to see */
     uint32_t stop;              /* VKFDStop */
     uint8_t parked;             /* VKFD_PARKED_* */
     uint8_t poll_now;           /* 1: parked, but to be polled at the next run */

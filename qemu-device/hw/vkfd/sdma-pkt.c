@@ -68,7 +68,7 @@ static VKFDSdmaResult nop(VKFDEngine *e, const VKFDSdmaCtx *c, const uint32_t *b
     return VKFD_SDMA_DONE;
 }
 
-/* Only a ring enters an IB, and only the kernel's rings choose its address space. */
+/* Only a ring enters an IB. CMD_VMID counts for the kernel's rings only (sdma.c). */
 static VKFDSdmaResult indirect(VKFDEngine *e, const VKFDSdmaCtx *c,
                                const uint32_t *body)
 {
@@ -91,7 +91,7 @@ static VKFDSdmaResult indirect(VKFDEngine *e, const VKFDSdmaCtx *c,
     SDMA(e, id, CSA_ADDR_LO) = body[3];
     SDMA(e, id, CSA_ADDR_HI) = body[4];
     SDMA(e, id, IB_CNTL) = VKFD_PUT(SDMA(e, id, IB_CNTL), SDMA0_GFX_IB_CNTL__CMD_VMID,
-                                    c->vmid ? c->vmid : vmid);
+                                    vmid);
     SDMA(e, id, IB_SIZE) = size;
     return VKFD_SDMA_JUMP;
 }

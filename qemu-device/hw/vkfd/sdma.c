@@ -203,7 +203,6 @@ void vkfd_sdma_off(VKFDEngine *e, unsigned id)
     vkfd_inject_sdma_off(e, id);
     vkfd_sdma_set_parked(e, id, VKFD_PARKED_NO);
     q->stop = VKFD_STOP_NONE;
-    q->epoch++;
     vkfd_sdma_set_active(e, id, false);
     vkfd_wait_rearm(e);
 }
@@ -212,7 +211,7 @@ void vkfd_sdma_off(VKFDEngine *e, unsigned id)
 
 /*
  * Dwords the producer has published. A wptr more than a ring ahead, or behind, is
- * nonsense: it is taken modulo the ring.
+ * nonsense: it is taken modulo the ring, where rptr stays where it is.
  */
 static uint64_t ring_avail(VKFDEngine *e, unsigned id)
 {
@@ -223,7 +222,6 @@ static uint64_t ring_avail(VKFDEngine *e, unsigned id)
         vkfd_guest_error(e, "SDMA write pointer is not within one ring of rptr");
         avail &= size - 1;
         set_rptr(e, id, wptr - avail);
-        SDMA(e, id, MIDCMD_CNTL) = 0;   /* it was of another packet */
     }
     return avail / 4;
 }

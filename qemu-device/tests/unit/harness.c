@@ -73,6 +73,10 @@ static bool op_dma_cmpxchg(void *o, uint64_t addr, uint32_t len,
 {
     Bus *b = o;
 
+    /* The engine has handled its own BARs. */
+    if (addr - BAR2_ADDR < VKFD_DOORBELL_BAR_SIZE) {
+        abort();
+    }
     if (!sys_ok(addr, len) || (addr & (len - 1))) {
         return false;
     }

@@ -637,6 +637,13 @@ static void test_conditions(void)
     CHECK_EQ(vram32(b, OUT), 0);
     CHECK_EQ(vram32(b, OUT + 28), 10);
     CHECK_EQ(sdma_rptr(b, Q), sdma_wptrs[Q]);
+    /* who writes rptr begins anew */
+    SEMIT(b, Q, SDMA_OP_PRE_EXE, 4);
+    sdma_go(b, Q);
+    CHECK_EQ(srd(b, Q, SKIP_CNTL), 4);
+    swr(b, Q, RB_CNTL, sdma_rb_cntl(TEST_VMID));
+    sdma_load(b, Q);
+    CHECK_EQ(srd(b, Q, SKIP_CNTL), 0);
 
     /* in an IB it has to end there */
     set_vram32(b, IB_ADDR(0), SDMA_OP_PRE_EXE);

@@ -51,13 +51,16 @@ static void test_functions(void)
 static void test_cpu_write(void)
 {
     Bus *b = start();
+    unsigned writes;
 
     emit_poll(b, WAIT_REG_MEM_EQ, FLAG_VA, 0x50, 0xf0);
     SEMIT(b, Q, FENCE(OUT_VA, 1));
     sdma_go(b, Q);
     CHECK(!b->scheduled);
     CHECK_EQ(b->timer[VKFD_TIMER_WAIT], b->now + VKFD_WAIT_POLL_MIN_NS);
+    writes = b->nlog;
     bus_advance(b, 100 * 1000 * 1000);
+    CHECK_EQ(b->nlog, writes);          /* rptr is not reported again */
     CHECK_EQ(vram32(b, OUT), 0);
     CHECK_EQ(b->e->sdma[Q].wait_interval, VKFD_WAIT_POLL_MAX_NS);
     CHECK_EQ(b->e->sdma[Q].wait_deadline % VKFD_WAIT_POLL_MAX_NS, 0);
@@ -74,6 +77,7 @@ static void test_cpu_write(void)
 static void test_device_write(void)
 {
     Bus *b = start();
+    int64_t deadline;
     uint32_t p[8];
 
     sdma_load(b, RLC(1, 4));
@@ -103,9 +107,17 @@ static void test_device_write(void)
     queue_emit(b, 1, p, pkt_write(p, FLAG_VA + 0x28, 5));
     queue_emit(b, 1, p, pkt_write(p, FLAG_VA + 0x1c, 5));
     queue_kick(b, 1);
-    b->scheduled = false;
-    vkfd_engine_run(b->e);
-    CHECK_EQ(b->e->sdma[Q].poll_now, 0);
+    deadline = b->e->sdma[Q].wait_deadline;
+    b->now += 100;
+    bus_run(b);
+    CHECK_EQ(b->e->sdma[Q].wait_deadline, deadline);
+    /* one that is in the middle of much is */
+    set_vram32(b, SRC + 0x20, 5);
+    SEMIT(b, Q, FENCE(OUT_VA, 2));
+    sdma_kick(b, Q, 0);
+    SEMIT(b, RLC(1, 4), COPY(FLAG_VA, SRC_VA, 64));
+    sdma_go(b, RLC(1, 4));
+    CHECK_EQ(vram32(b, OUT), 2);
     bus_free(b);
 }
 
@@ -183,6 +195,8 @@ static void test_kernel_registers(void)
     sdma_go(b, GFX0);
     CHECK(sdma_idle(b, GFX0));
     CHECK_EQ(sdma_rptr(b, GFX0), sdma_wptrs[GFX0] - 24);
+    CHECK_EQ(b->e->sdma_waiting, 0);
+    CHECK_EQ(b->timer[VKFD_TIMER_WAIT], -1);
     bus_free(b);
 }
 
