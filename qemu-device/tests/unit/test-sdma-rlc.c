@@ -497,12 +497,21 @@ static void test_inject_device(void)
     CHECK(sdma_idle(b, Q));
     on(b);
     CHECK_EQ(vram32(b, OUT), 2);
-    /* ended by the reset of the front end, with the request that waited */
+    /* ended by the reset of the front end, and so is a request that waited */
     arm(b, "device:hang@1");
     SEMIT(b, Q, FENCE(OUT_VA, 3));
     sdma_go(b, Q);
     CHECK_EQ(vram32(b, OUT), 2);
     wr(b, mmGRBM_SOFT_RESET, GRBM_SOFT_RESET__SOFT_RESET_CP_MASK);
+    bus_run(b);
+    CHECK_EQ(vram32(b, OUT), 3);
+    arm(b, "device:hang@1");
+    SEMIT(b, Q, FENCE(OUT_VA, 4));
+    sdma_go(b, Q);
+    off(b);
+    CHECK(!sdma_idle(b, Q));
+    wr(b, mmGRBM_SOFT_RESET, GRBM_SOFT_RESET__SOFT_RESET_CP_MASK);
+    CHECK(sdma_idle(b, Q));
     bus_run(b);
     CHECK_EQ(vram32(b, OUT), 3);
     bus_free(b);
