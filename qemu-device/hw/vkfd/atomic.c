@@ -6,6 +6,8 @@
  */
 #include "engine-priv.h"
 
+#include <vkfd/pm4.h>
+
 /* The new value, of which the low len bytes count. */
 static uint64_t combine(const VKFDAtomic *a, uint64_t old, uint32_t len)
 {
@@ -88,4 +90,64 @@ static bool apply64(uint64_t *p, VKFDAtomic *a)
 bool vkfd_atomic_apply(void *host, uint32_t len, VKFDAtomic *a)
 {
     return len == 4 ? apply32(host, a) : apply64(host, a);
+}
+
+bool vkfd_tc_op(uint32_t tc, VKFDAtomicOp *op)
+{
+    if (tc > (TC_OP__64 | TC_OP__NO_RETURN | TC_OP__KIND_MASK)) {
+        return false;
+    }
+    switch (tc & TC_OP__KIND_MASK) {
+    case TC_OP_ATOMIC_SWAP:
+        *op = VKFD_ATOMIC_SWAP;
+        return true;
+    case TC_OP_ATOMIC_CMPSWAP:
+        *op = VKFD_ATOMIC_CMPSWAP;
+        return true;
+    case TC_OP_ATOMIC_ADD:
+        *op = VKFD_ATOMIC_ADD;
+        return true;
+    case TC_OP_ATOMIC_SUB:
+        *op = VKFD_ATOMIC_SUB;
+        return true;
+    case TC_OP_ATOMIC_SMIN:
+        *op = VKFD_ATOMIC_SMIN;
+        return true;
+    case TC_OP_ATOMIC_UMIN:
+        *op = VKFD_ATOMIC_UMIN;
+        return true;
+    case TC_OP_ATOMIC_SMAX:
+        *op = VKFD_ATOMIC_SMAX;
+        return true;
+    case TC_OP_ATOMIC_UMAX:
+        *op = VKFD_ATOMIC_UMAX;
+        return true;
+    case TC_OP_ATOMIC_AND:
+        *op = VKFD_ATOMIC_AND;
+        return true;
+    case TC_OP_ATOMIC_OR:
+        *op = VKFD_ATOMIC_OR;
+        return true;
+    case TC_OP_ATOMIC_XOR:
+        *op = VKFD_ATOMIC_XOR;
+        return true;
+    case TC_OP_ATOMIC_INC:
+        *op = VKFD_ATOMIC_INC;
+        return true;
+    case TC_OP_ATOMIC_DEC:
+        *op = VKFD_ATOMIC_DEC;
+        return true;
+    default:
+        return false;           /* floating point, cache maintenance, reserved */
+    }
+}
+
+uint32_t vkfd_tc_op_len(uint32_t tc)
+{
+    return tc & TC_OP__64 ? 8 : 4;
+}
+
+bool vkfd_tc_op_returns(uint32_t tc)
+{
+    return !(tc & TC_OP__NO_RETURN);
 }

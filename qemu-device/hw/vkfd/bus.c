@@ -246,6 +246,45 @@ static void vkfd_op_trace(void *s, VKFDTraceId id, const uint64_t *a)
     case VKFD_TRACE_AQL_ERROR:
         trace_vkfd_err_aql(s, a[0], a[1], a[2], a[3]);
         break;
+    case VKFD_TRACE_SDMA_ENABLE:
+        trace_vkfd_sdma_enable(s, a[0], a[1], a[2], a[3], a[4]);
+        break;
+    case VKFD_TRACE_SDMA_OFF:
+        trace_vkfd_sdma_off(s, a[0], a[1], a[2], a[3], a[4]);
+        break;
+    case VKFD_TRACE_SDMA_STOP:
+        trace_vkfd_err_sdma_stop(s, a[0], a[1], a[2]);
+        break;
+    case VKFD_TRACE_SDMA_WPTR:
+        trace_vkfd_sdma_wptr(s, a[0], a[1], a[2]);
+        break;
+    case VKFD_TRACE_SDMA_RPTR:
+        trace_vkfd_sdma_rptr(s, a[0], a[1]);
+        break;
+    case VKFD_TRACE_SDMA_RUN:
+        trace_vkfd_sdma_run(s, a[0], a[1], a[2]);
+        break;
+    case VKFD_TRACE_SDMA_PACKET:
+        trace_vkfd_sdma_packet(s, a[0], a[1], a[2], a[3]);
+        break;
+    case VKFD_TRACE_SDMA_SKIP:
+        trace_vkfd_sdma_skip(s, a[0], a[1]);
+        break;
+    case VKFD_TRACE_SDMA_BAD:
+        trace_vkfd_err_sdma_bad(s, a[0], a[1], a[2]);
+        break;
+    case VKFD_TRACE_SDMA_PRIV:
+        trace_vkfd_err_sdma_priv(s, a[0], a[1]);
+        break;
+    case VKFD_TRACE_SDMA_PARK:
+        trace_vkfd_sdma_park(s, a[0], a[1], a[2], a[3]);
+        break;
+    case VKFD_TRACE_SDMA_WAKE:
+        trace_vkfd_sdma_wake(s, a[0], a[1]);
+        break;
+    case VKFD_TRACE_SDMA_TRAP:
+        trace_vkfd_sdma_trap(s, a[0], a[1]);
+        break;
     case VKFD_TRACE_MAX:
         break;
     }

@@ -54,9 +54,21 @@ static bool cp_doorbell(VKFDEngine *e, uint32_t dw, uint64_t val)
     return hit;
 }
 
+/* A doorbell of the engines that have queues; false if no queue matches. */
+static bool queue_doorbell(VKFDEngine *e, uint32_t dw, uint64_t val)
+{
+    if (in_range(e->regs[mmBIF_SDMA0_DOORBELL_RANGE], dw)) {
+        return vkfd_sdma_doorbell(e, 0, dw, val);
+    }
+    if (in_range(e->regs[mmBIF_SDMA1_DOORBELL_RANGE], dw)) {
+        return vkfd_sdma_doorbell(e, 1, dw, val);
+    }
+    return cp_doorbell(e, dw, val);
+}
+
 void vkfd_doorbell_deliver(VKFDEngine *e, uint32_t dw, uint64_t val)
 {
-    if (!cp_doorbell(e, dw, val)) {
+    if (!queue_doorbell(e, dw, val)) {
         e->counters[VKFD_CNT_DOORBELL_DROPPED]++;
         vkfd_trace(e, VKFD_TRACE_DOORBELL_DROP, (uint64_t)dw * 4, val, 0, 0, 0, 0);
         return;
@@ -71,10 +83,8 @@ static bool route(VKFDEngine *e, uint32_t dw, uint64_t val)
     if (in_range(e->regs[mmBIF_IH_DOORBELL_RANGE], dw)) {
         return ih_doorbell(e, dw, val);
     }
-    if (in_range(e->regs[mmBIF_SDMA0_DOORBELL_RANGE], dw) ||
-        in_range(e->regs[mmBIF_SDMA1_DOORBELL_RANGE], dw) ||
-        in_range(e->regs[mmBIF_MMSCH0_DOORBELL_RANGE], dw)) {
-        return false;           /* SDMA and VCN are not modelled */
+    if (in_range(e->regs[mmBIF_MMSCH0_DOORBELL_RANGE], dw)) {
+        return false;           /* VCN is not modelled */
     }
     if (vkfd_inject_on(e, VKFD_INJECT_AT_DOORBELL)) {
         how = vkfd_inject_doorbell(e, dw, &val);
@@ -85,7 +95,7 @@ static bool route(VKFDEngine *e, uint32_t dw, uint64_t val)
             vkfd_doorbell_deliver(e, dw, val);
         }
     }
-    return cp_doorbell(e, dw, val);
+    return queue_doorbell(e, dw, val);
 }
 
 static bool bad_access(VKFDEngine *e, uint32_t off, unsigned size)

@@ -26,6 +26,7 @@ _Static_assert(VKFD_NUM_HQD == 64, "slots are bits of a uint64_t");
 #define VKFD_PARKED_NO          0
 #define VKFD_PARKED_WAIT        1       /* polled: an unsatisfied wait */
 #define VKFD_PARKED_SHORT       2       /* wptr ends inside a packet */
+#define VKFD_PARKED_WPTR        3       /* SDMA only: idle, its wptr memory is polled */
 
 /* Largest QUEUE_SIZE field: a ring of 2^30 dwords, 4 GiB. */
 #define VKFD_QUEUE_SIZE_MAX     29
@@ -349,6 +350,62 @@ void vkfd_ih_send(VKFDEngine *e);
 /* What was sent may have been lost: send again if there is something to read. */
 void vkfd_ih_resend(VKFDEngine *e);
 
+/* ---- sdma.c, sdma-regs.c, sdma-wait.c: the SDMA engines ---- */
+
+uint32_t vkfd_sdma_reg_read(VKFDEngine *e, uint32_t dw);
+void vkfd_sdma_reg_write(VKFDEngine *e, uint32_t dw, uint32_t val);
+/* Reset values of the registers, all queues off. */
+void vkfd_sdma_reset(VKFDEngine *e);
+bool vkfd_sdma_state_ok(const VKFDEngine *e);
+void vkfd_sdma_post_load(VKFDEngine *e);
+/* A doorbell in the range of an engine; false if no queue matches. */
+bool vkfd_sdma_doorbell(VKFDEngine *e, unsigned engine, uint32_t dw, uint64_t val);
+/* One bounded pass over all queues of both engines. */
+void vkfd_sdma_run_all(VKFDEngine *e);
+/* What wait.c does for the compute queues. next: -1, or the earliest poll of theirs. */
+void vkfd_sdma_mem_written(VKFDEngine *e, uint64_t pa, uint64_t len);
+void vkfd_sdma_reg_written(VKFDEngine *e);
+int64_t vkfd_sdma_next_poll(VKFDEngine *e, int64_t next);
+void vkfd_sdma_timer(VKFDEngine *e, int64_t now);
+
+/* ---- sdma-rlc.c: user queues of the SDMA engines, for the scheduler ---- */
+
+/* What a user queue is doing. */
+typedef enum VKFDSdmaState {
+    VKFD_SDMA_OFF,              /* no queue is loaded */
+    VKFD_SDMA_IDLE,             /* nothing to do: rptr is wptr */
+    VKFD_SDMA_BUSY,             /* runs, or will in a moment */
+    VKFD_SDMA_PARKED,           /* in an unsatisfied wait */
+    VKFD_SDMA_STOPPED,          /* bad packet or fault: until it is unloaded */
+} VKFDSdmaState;
+
+/* Lowest RLC queue of an engine (0, 1) that is not loaded, or -1. */
+int vkfd_sdma_rlc_free(const VKFDEngine *e, unsigned engine);
+/*
+ * Load RLC queue rlc (0..7) and start it. mqd: V9_SDMA_MQD_DW dwords in host order.
+ * The queue runs in vmid, whatever RB_CNTL says, with the doorbell of
+ * DOORBELL_OFFSET enabled. Its write pointer is read, in vmid, from the poll address
+ * (dwords 28, 29) if that is not 0: a scheduler puts that of MAP_QUEUES there, since
+ * drivers leave these dwords 0. If it cannot be read the queue is loaded and stops
+ * with a VM fault. False, with nothing changed: engine, rlc or vmid is out of range,
+ * or the queue is loaded already.
+ */
+bool vkfd_sdma_rlc_load(VKFDEngine *e, unsigned engine, unsigned rlc,
+                        uint32_t vmid, const uint32_t *mqd);
+/*
+ * Take a queue off in whatever state, at once, and write its registers into mqd
+ * (same form), so that a later load goes on exactly there, in mid-IB and mid-copy
+ * too. mqd NULL: the state is dropped. False: nothing was loaded.
+ */
+bool vkfd_sdma_rlc_unload(VKFDEngine *e, unsigned engine, unsigned rlc,
+                          uint32_t *mqd);
+/*
+ * State of a queue. If it is parked on memory *wait_pa is the physical address (as
+ * vkfd_vm_translate() gives it), else UINT64_MAX. wait_pa may be NULL.
+ */
+VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine,
+                                  unsigned rlc, uint64_t *wait_pa);
+
 /* ---- gpuvm.c ---- */
 
 typedef enum VKFDFault {
@@ -370,18 +427,27 @@ VKFDFault vkfd_vm_read(VKFDEngine *e, unsigned hub, uint32_t vmid, uint64_t va,
                        void *buf, uint32_t len, uint64_t *fault_va);
 VKFDFault vkfd_vm_write(VKFDEngine *e, unsigned hub, uint32_t vmid, uint64_t va,
                         const void *buf, uint32_t len, uint64_t *fault_va);
+/*
+ * Read-modify-write at va, a multiple of len, which is 4 or 8. A page that does not
+ * exist (PRT) reads 0 and stays so. REFUSED: *f says why, *write which access it was;
+ * else *f is NONE.
+ */
+VKFDRmw vkfd_vm_atomic(VKFDEngine *e, unsigned hub, uint32_t vmid, uint64_t va,
+                       uint32_t len, VKFDAtomic *a, VKFDFault *f, bool *write);
 /* Physical address of one byte, canonical (own BAR0 becomes VRAM). */
 VKFDFault vkfd_vm_translate(VKFDEngine *e, unsigned hub, uint32_t vmid,
                             uint64_t va, bool write, uint64_t *pa, bool *prt);
 /* Latch and report a fault. */
 void vkfd_vm_fault(VKFDEngine *e, unsigned hub, uint32_t vmid, uint64_t va,
                    bool write, VKFDFault kind);
+/* The same, with the client of the hub that the status register names. */
+void vkfd_vm_fault_of(VKFDEngine *e, unsigned hub, uint32_t cid, uint32_t vmid,
+                      uint64_t va, bool write, VKFDFault kind);
 /* The same for a queue: on failure report it and stop the queue. */
 bool vkfd_q_read(VKFDEngine *e, unsigned hqd, uint32_t vmid, uint64_t va,
                  void *buf, uint32_t len);
 bool vkfd_q_write(VKFDEngine *e, unsigned hqd, uint32_t vmid, uint64_t va,
                   const void *buf, uint32_t len);
-
 /* Likewise; REFUSED: the queue stopped. va is a multiple of len, 4 or 8. */
 VKFDRmw vkfd_q_atomic(VKFDEngine *e, unsigned hqd, uint32_t vmid, uint64_t va,
                       uint32_t len, VKFDAtomic *a);
@@ -398,6 +464,18 @@ VKFDRmw vkfd_pa_atomic(VKFDEngine *e, uint64_t pa, uint32_t len, VKFDAtomic *a);
 uint64_t vkfd_pa_canon(const VKFDEngine *e, uint64_t pa);
 void vkfd_vram_read(VKFDEngine *e, uint64_t off, void *buf, uint32_t len);
 void vkfd_vram_write(VKFDEngine *e, uint64_t off, const void *buf, uint32_t len);
+
+/* ---- atomic.c: what packets name by the texture cache's opcodes, TC_OP_* of pm4.h ---- */
+
+/*
+ * The operation of an opcode of seven bits. False: it is none of the integer ones;
+ * floating point is not modelled.
+ */
+bool vkfd_tc_op(uint32_t tc, VKFDAtomicOp *op);
+/* Bytes it works on, 4 or 8. */
+uint32_t vkfd_tc_op_len(uint32_t tc);
+/* Does it return what was there before? */
+bool vkfd_tc_op_returns(uint32_t tc);
 
 /* ---- inject.c: one function a point, called if vkfd_inject_on() ---- */
 
@@ -422,6 +500,7 @@ static inline bool vkfd_inject_gone(const VKFDEngine *e)
 /* Pointed-to values may be corrupted on return. Values in host order. */
 VKFDInjectResult vkfd_inject_doorbell(VKFDEngine *e, uint32_t dw, uint64_t *val);
 VKFDInjectResult vkfd_inject_fetch(VKFDEngine *e, unsigned hqd, uint32_t *header);
+/* hqd: an HQD, or VKFD_INJECT_SDMA(id), which writes through the MM hub. */
 VKFDInjectResult vkfd_inject_slot(VKFDEngine *e, unsigned hqd, uint32_t vmid,
                                   uint64_t va, uint64_t *data, uint32_t len);
 VKFDInjectResult vkfd_inject_ih_entry(VKFDEngine *e, uint32_t *entry);
@@ -434,12 +513,23 @@ bool vkfd_inject_preempt(VKFDEngine *e, unsigned hqd, uint32_t request);
 /* v as a corrupt spec changes it. */
 uint64_t vkfd_inject_value(const VKFDInjectSpec *s, uint64_t v);
 
+/* ---- inject-sdma.c: the same for SDMA queues, by their number 0..19 ---- */
+
+VKFDInjectResult vkfd_inject_sdma_fetch(VKFDEngine *e, unsigned id,
+                                        uint32_t *header);
+/* As vkfd_inject_preempt(), for RB_ENABLE going to 0. */
+VKFDInjectResult vkfd_inject_sdma_preempt(VKFDEngine *e, unsigned id);
+/* As vkfd_inject_hqd_off(). */
+void vkfd_inject_sdma_off(VKFDEngine *e, unsigned id);
+/* Number of an SDMA queue where queues are counted through: VKFDInjectHeld.hqd. */
+#define VKFD_INJECT_SDMA(id)    (VKFD_NUM_HQD + (id))
+
 /* ---- inject-held.c ---- */
 
 /* A queue goes off: it stands still no longer, its late writes are done. */
 void vkfd_inject_hqd_off(VKFDEngine *e, unsigned hqd);
-/* Late writes of these VMIDs are done before an invalidation is. */
-void vkfd_inject_invalidate(VKFDEngine *e, uint32_t vmids);
+/* Late writes of these VMIDs are done before an invalidation on their hub is. */
+void vkfd_inject_invalidate(VKFDEngine *e, unsigned hub, uint32_t vmids);
 /* Soft reset of the front end: a device that stalls or hangs works again. */
 void vkfd_inject_cp_reset(VKFDEngine *e);
 void vkfd_inject_timer(VKFDEngine *e);

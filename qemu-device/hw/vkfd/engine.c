@@ -117,6 +117,7 @@ void vkfd_engine_reset(VKFDEngine *e, bool cold)
         e->unmod_count = 0;
     }
     vkfd_regs_reset(e);
+    vkfd_sdma_reset(e);
     for (i = 0; i < VKFD_NUM_TIMERS; i++) {
         e->ops.set_timer(e->opaque, i, -1);
     }
@@ -136,6 +137,7 @@ void vkfd_engine_run(VKFDEngine *e)
 {
     e->run_pending = false;
     vkfd_cp_run_all(e);
+    vkfd_sdma_run_all(e);
     vkfd_wait_rearm(e);
 }
 
@@ -180,7 +182,8 @@ static bool state_ok(VKFDEngine *e)
 
     if (e->next_hqd >= VKFD_NUM_HQD || e->ih_armed > 1 ||
         e->ih_last_ts >> 48 || e->smn_count > VKFD_SMN_MAX ||
-        e->unmod_count > VKFD_UNMOD_MAX || !vkfd_inject_state_ok(e)) {
+        e->unmod_count > VKFD_UNMOD_MAX || !vkfd_inject_state_ok(e) ||
+        !vkfd_sdma_state_ok(e)) {
         return false;
     }
     /* The sender's chip must be ours: size of VRAM, number of CUs. */
@@ -227,6 +230,7 @@ bool vkfd_engine_post_load(VKFDEngine *e)
             q->poll_now = 1;
         }
     }
+    vkfd_sdma_post_load(e);
     vkfd_inject_post_load(e);
     vkfd_kick(e);
     return true;

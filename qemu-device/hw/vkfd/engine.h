@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include <vkfd/pci.h>
+#include <vkfd/regs_sdma.h>
 
 #include "inject.h"
 
@@ -63,6 +64,14 @@
 
 /* Addresses a parked queue waits on, at most (barrier packets name five). */
 #define VKFD_WAIT_ADDRS         5
+
+/* Units an SDMA run spends before it begins no other visit. */
+#define VKFD_SDMA_RUN_UNITS     512
+/* Bytes an SDMA packet moves, and pieces it moves them in, for one further unit. */
+#define VKFD_SDMA_BYTES_PER_UNIT        4096
+#define VKFD_SDMA_PIECES_PER_UNIT       16
+/* After so many of these a packet is interrupted, to go on in its queue's next turn. */
+#define VKFD_SDMA_SLICE_UNITS   16
 
 /* Back-off of a parked wait that only the CPU can satisfy, in ns. */
 #define VKFD_WAIT_POLL_MIN_NS   10000
@@ -119,6 +128,20 @@ typedef enum VKFDTraceId {
     VKFD_TRACE_AQL_PACKET,      /* hqd, header, dispatch id, completion signal */
     VKFD_TRACE_AQL_COMPLETE,    /* hqd, signal, its new value, mailbox, event */
     VKFD_TRACE_AQL_ERROR,       /* hqd, header, code, dispatch id */
+    /* sdma is engine * 10 + block; blocks: 0 GFX, 1 PAGE, 2.. RLC0.. */
+    VKFD_TRACE_SDMA_ENABLE,     /* sdma, vmid, ring base, rptr, wptr */
+    VKFD_TRACE_SDMA_OFF,        /* sdma, rptr, ib rptr, 1 if parked, bytes or so done */
+    VKFD_TRACE_SDMA_STOP,       /* sdma, VKFDStop, rptr */
+    VKFD_TRACE_SDMA_WPTR,       /* sdma, wptr, rptr */
+    VKFD_TRACE_SDMA_RPTR,       /* sdma, reported rptr */
+    VKFD_TRACE_SDMA_RUN,        /* sdma, units used, 1 if more is left */
+    VKFD_TRACE_SDMA_PACKET,     /* sdma, header, position, 1 if in an IB */
+    VKFD_TRACE_SDMA_SKIP,       /* sdma, header */
+    VKFD_TRACE_SDMA_BAD,        /* sdma, header, error code */
+    VKFD_TRACE_SDMA_PRIV,       /* sdma, byte offset of the register */
+    VKFD_TRACE_SDMA_PARK,       /* sdma, 1 memory 0 register, address, next poll (ns) */
+    VKFD_TRACE_SDMA_WAKE,       /* sdma, 0 device write, 1 register, 2 timer */
+    VKFD_TRACE_SDMA_TRAP,       /* sdma, context */
     VKFD_TRACE_MAX,
 } VKFDTraceId;
 
@@ -224,6 +247,25 @@ typedef struct VKFDHqd {
     uint8_t wait_len;           /* bytes looked at, at each address: 4 or 8 */
 } VKFDHqd;
 
+#define VKFD_NUM_SDMA_QUEUES    (VKFD_NUM_SDMA * VKFD_SDMA_QUEUES)
+
+/*
+ * A queue of an SDMA engine. Its position and its progress in a packet are wholly in
+ * its registers (VKFDEngine.regs); this is the rest, guest state too.
+ */
+typedef struct VKFDSdmaQueue {
+    uint64_t reported_rptr;     /* bytes; last value written to the report address */
+    uint64_t wait_pa;           /* parked on memory: VKFD_PA_* address polled */
+    int64_t wait_deadline;      /* parked: next poll, virtual ns */
+    uint32_t wait_interval;     /* parked: ns between polls */
+    uint32_t epoch;             /* enables, writes of rptr: for a packet to see */
+    uint32_t stop;              /* VKFDStop */
+    uint8_t parked;             /* VKFD_PARKED_* */
+    uint8_t poll_now;           /* 1: parked, but to be polled at the next run */
+    uint8_t wait_mem;           /* 1: parked on memory, 0: on a register */
+    uint8_t held;               /* VKFD_SDMA_HELD_*: fault injection */
+} VKFDSdmaQueue;
+
 /* An access to a register that is not modelled. */
 typedef struct VKFDUnmod {
     uint32_t reg;               /* byte offset in BAR5 */
@@ -273,6 +315,9 @@ struct VKFDEngine {
     uint32_t ctrl_cnt_hi;               /* latched high half */
     uint32_t ctrl_unmod_select;         /* UNMOD_SELECT */
     VKFDInject inject;
+    VKFDSdmaQueue sdma[VKFD_NUM_SDMA_QUEUES];
+    uint64_t sdma_ts_offset[VKFD_NUM_SDMA];     /* local time stamp - GPU clock */
+    uint8_t next_sdma;                  /* round robin, as next_hqd */
 
     /* ---- derived: not migrated, rebuilt by vkfd_engine_post_load() ---- */
     uint64_t bar0, bar0_size, bar2;     /* by vkfd_engine_set_bars() */
@@ -283,6 +328,12 @@ struct VKFDEngine {
     uint32_t inject_hooks;              /* bit n: a spec is armed at VKFDInjectPoint n */
     uint64_t inject_blocked;            /* bit n: slot n stands still by injection */
     uint32_t extra_units;               /* the packet at hand costs these more */
+    uint32_t sdma_active;               /* bit n: SDMA queue n is on */
+    uint32_t sdma_waiting;              /* bit n: SDMA queue n is parked for a poll */
+    union {
+        uint32_t dw[VKFD_SDMA_BYTES_PER_UNIT / 4];
+        uint64_t qw[VKFD_SDMA_BYTES_PER_UNIT / 8];
+    } sdma_buf;                         /* what an SDMA packet is moving */
     VKFDTlbEntry tlb[VKFD_NUM_HUB][VKFD_NUM_VMID][VKFD_TLB_SETS];
     uint32_t pkt[VKFD_PM4_MAX_DW];      /* local copy of the packet at hand */
 };

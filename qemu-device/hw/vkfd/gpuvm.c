@@ -295,7 +295,8 @@ static const struct {
         VM_CONTEXT0_CNTL__VALID_PROTECTION_FAULT_ENABLE_INTERRUPT_MASK },
 };
 
-static uint32_t fault_status(uint32_t vmid, bool write, VKFDFault kind)
+static uint32_t fault_status(uint32_t cid, uint32_t vmid, bool write,
+                             VKFDFault kind)
 {
     uint32_t v = 0;
 
@@ -305,17 +306,17 @@ static uint32_t fault_status(uint32_t vmid, bool write, VKFDFault kind)
                  fault_info[kind].perm | (write ? PERM_WRITE : PERM_READ));
     v = VKFD_PUT(v, VM_L2_PROTECTION_FAULT_STATUS__MAPPING_ERROR,
                  fault_info[kind].mapping_error);
-    v = VKFD_PUT(v, VM_L2_PROTECTION_FAULT_STATUS__CID, CID_CPC);
+    v = VKFD_PUT(v, VM_L2_PROTECTION_FAULT_STATUS__CID, cid);
     v = VKFD_PUT(v, VM_L2_PROTECTION_FAULT_STATUS__RW, write);
     return VKFD_PUT(v, VM_L2_PROTECTION_FAULT_STATUS__VMID, vmid);
 }
 
-void vkfd_vm_fault(VKFDEngine *e, unsigned hub, uint32_t vmid, uint64_t va,
-                   bool write, VKFDFault kind)
+void vkfd_vm_fault_of(VKFDEngine *e, unsigned hub, uint32_t cid, uint32_t vmid,
+                      uint64_t va, bool write, VKFDFault kind)
 {
     uint32_t *status = vm_reg(e, hub, mmVM_L2_PROTECTION_FAULT_STATUS);
     uint32_t fault_cntl = *vm_reg(e, hub, mmVM_L2_PROTECTION_FAULT_CNTL);
-    uint32_t new_status = fault_status(vmid, write, kind);
+    uint32_t new_status = fault_status(cid, vmid, write, kind);
     uint64_t page = (va & ((1ull << VA_BITS) - 1)) >> AMDGPU_GPU_PAGE_SHIFT;
     VKFDIv iv = {
         .client = hub == VKFD_HUB_MM ? SOC15_IH_CLIENTID_VMC
@@ -340,6 +341,12 @@ void vkfd_vm_fault(VKFDEngine *e, unsigned hub, uint32_t vmid, uint64_t va,
     if (*vm_reg(e, hub, mmVM_CONTEXT0_CNTL + vmid) & fault_info[kind].enable) {
         vkfd_ih_push(e, &iv);
     }
+}
+
+void vkfd_vm_fault(VKFDEngine *e, unsigned hub, uint32_t vmid, uint64_t va,
+                   bool write, VKFDFault kind)
+{
+    vkfd_vm_fault_of(e, hub, CID_CPC, vmid, va, write, kind);
 }
 
 static bool q_result(VKFDEngine *e, unsigned hqd, uint32_t vmid, uint64_t va,
@@ -371,28 +378,39 @@ bool vkfd_q_write(VKFDEngine *e, unsigned hqd, uint32_t vmid, uint64_t va,
     return q_result(e, hqd, vmid, fault_va, true, f);
 }
 
-VKFDRmw vkfd_q_atomic(VKFDEngine *e, unsigned hqd, uint32_t vmid, uint64_t va,
-                      uint32_t len, VKFDAtomic *a)
+VKFDRmw vkfd_vm_atomic(VKFDEngine *e, unsigned hub, uint32_t vmid, uint64_t va,
+                       uint32_t len, VKFDAtomic *a, VKFDFault *f, bool *write)
 {
-    VKFDRmw how = VKFD_RMW_REFUSED;
-    bool prt, write = false;
-    uint64_t pa = 0;
-    VKFDFault f;
+    VKFDRmw how;
+    uint64_t pa;
+    bool prt;
 
     /* It reads and writes; an aligned word lies in one page. */
-    f = vkfd_vm_translate(e, VKFD_HUB_GFX, vmid, va, false, &pa, &prt);
-    if (f == VKFD_FAULT_NONE) {
-        write = true;
-        f = vkfd_vm_translate(e, VKFD_HUB_GFX, vmid, va, true, &pa, &prt);
+    *write = false;
+    *f = vkfd_vm_translate(e, hub, vmid, va, false, &pa, &prt);
+    if (*f == VKFD_FAULT_NONE) {
+        *write = true;
+        *f = vkfd_vm_translate(e, hub, vmid, va, true, &pa, &prt);
     }
-    if (f == VKFD_FAULT_NONE && prt) {
+    if (*f != VKFD_FAULT_NONE) {
+        return VKFD_RMW_REFUSED;
+    }
+    if (prt) {
         a->old = 0;
         return VKFD_RMW_DONE;
     }
-    if (f == VKFD_FAULT_NONE) {
-        how = vkfd_pa_atomic(e, pa, len, a);
-        f = how == VKFD_RMW_REFUSED ? VKFD_FAULT_DMA : VKFD_FAULT_NONE;
-    }
+    how = vkfd_pa_atomic(e, pa, len, a);
+    *f = how == VKFD_RMW_REFUSED ? VKFD_FAULT_DMA : VKFD_FAULT_NONE;
+    return how;
+}
+
+VKFDRmw vkfd_q_atomic(VKFDEngine *e, unsigned hqd, uint32_t vmid, uint64_t va,
+                      uint32_t len, VKFDAtomic *a)
+{
+    VKFDFault f;
+    bool write;
+    VKFDRmw how = vkfd_vm_atomic(e, VKFD_HUB_GFX, vmid, va, len, a, &f, &write);
+
     q_result(e, hqd, vmid, va, write, f);
     return how;
 }
@@ -410,9 +428,7 @@ static void invalidate(VKFDEngine *e, unsigned hub, unsigned eng, uint32_t req)
     uint32_t vmids = VKFD_GET(req, VM_INVALIDATE_ENG0_REQ__PER_VMID_INVALIDATE_REQ);
     unsigned i;
 
-    if (hub == VKFD_HUB_GFX) {
-        vkfd_inject_invalidate(e, vmids);
-    }
+    vkfd_inject_invalidate(e, hub, vmids);
     for (i = 0; i < VKFD_NUM_VMID; i++) {
         if (vmids & 1u << i) {
             memset(e->tlb[hub][i], 0, sizeof(e->tlb[hub][i]));

@@ -106,7 +106,8 @@ void vkfd_inject_reset(VKFDEngine *e, bool cold)
 
 static bool held_ok(const VKFDInjectHeld *h)
 {
-    return h->point < VKFD_INJECT_POINTS && h->hqd < VKFD_NUM_HQD &&
+    return h->point < VKFD_INJECT_POINTS &&
+           h->hqd < VKFD_INJECT_SDMA(VKFD_NUM_SDMA_QUEUES) &&
            h->vmid < VKFD_NUM_VMID &&
            (h->point != VKFD_INJECT_AT_SLOT || h->len == 4 || h->len == 8) &&
            (h->point != VKFD_INJECT_AT_DOORBELL ||
@@ -133,7 +134,7 @@ bool vkfd_inject_state_ok(const VKFDEngine *e)
             return false;
         }
     }
-    return true;
+    return vkfd_inject_sdma_ok(e);
 }
 
 void vkfd_inject_post_load(VKFDEngine *e)

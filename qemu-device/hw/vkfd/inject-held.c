@@ -110,7 +110,8 @@ static void device_resume(VKFDEngine *e)
     in->device = VKFD_INJECT_DEVICE_OK;
     mask = in->dequeuing & ~in->dequeue_hung;
     for (i = 0; i < in->nheld; i++) {
-        if (in->held[i].point == VKFD_INJECT_AT_PREEMPT) {
+        if (in->held[i].point == VKFD_INJECT_AT_PREEMPT &&
+            in->held[i].hqd < VKFD_NUM_HQD) {
             mask &= ~(1ull << in->held[i].hqd);
         }
     }
@@ -119,6 +120,7 @@ static void device_resume(VKFDEngine *e)
 
         vkfd_hqd_dequeue(e, hqd, HQD(&e->hqd[hqd], CP_HQD_DEQUEUE_REQUEST));
     }
+    vkfd_inject_sdma_resume(e);
     vkfd_inject_update_blocked(e);
     vkfd_kick(e);
 }
@@ -129,6 +131,11 @@ static void deliver(VKFDEngine *e, VKFDInjectHeld *h)
     VKFDInject *in = &e->inject;
 
     vkfd_trace(e, VKFD_TRACE_INJECT_DONE, h->point, h->hqd, h->addr, 0, 0, 0);
+    if (h->hqd >= VKFD_NUM_HQD && (h->point == VKFD_INJECT_AT_FETCH ||
+                                   h->point == VKFD_INJECT_AT_PREEMPT)) {
+        vkfd_inject_sdma_deliver(e, h->point, h->hqd - VKFD_NUM_HQD);
+        return;
+    }
     switch (h->point) {
     case VKFD_INJECT_AT_DOORBELL:
         vkfd_doorbell_deliver(e, h->addr, h->data);
@@ -188,8 +195,8 @@ void vkfd_inject_timer(VKFDEngine *e)
     vkfd_inject_rearm(e);
 }
 
-/* Deliver the slot writes of queues in hqds or VMIDs in vmids, oldest first. */
-static void flush_slots(VKFDEngine *e, uint64_t hqds, uint32_t vmids)
+/* Deliver the slot writes of a queue, oldest first. */
+static void flush_queue(VKFDEngine *e, unsigned hqd)
 {
     VKFDInject *in = &e->inject;
     uint32_t i = 0;
@@ -197,8 +204,7 @@ static void flush_slots(VKFDEngine *e, uint64_t hqds, uint32_t vmids)
     while (i < in->nheld) {
         VKFDInjectHeld h = in->held[i];
 
-        if (h.point == VKFD_INJECT_AT_SLOT &&
-            ((hqds >> h.hqd | vmids >> h.vmid) & 1)) {
+        if (h.point == VKFD_INJECT_AT_SLOT && h.hqd == hqd) {
             take(in, i);
             deliver(e, &h);
         } else {
@@ -207,20 +213,30 @@ static void flush_slots(VKFDEngine *e, uint64_t hqds, uint32_t vmids)
     }
 }
 
-void vkfd_inject_hqd_off(VKFDEngine *e, unsigned hqd)
+/* Those that went through a hub in VMIDs of vmids. */
+static void flush_vmids(VKFDEngine *e, unsigned hub, uint32_t vmids)
 {
     VKFDInject *in = &e->inject;
-    uint64_t bit = 1ull << hqd;
     uint32_t i = 0;
 
-    if (!in->nheld &&
-        !((in->stalled | in->passed | in->dequeuing | in->dequeue_hung) & bit)) {
-        return;
+    while (i < in->nheld) {
+        VKFDInjectHeld h = in->held[i];
+
+        if (h.point == VKFD_INJECT_AT_SLOT && (vmids >> h.vmid & 1) &&
+            (h.hqd < VKFD_NUM_HQD ? VKFD_HUB_GFX : VKFD_HUB_MM) == hub) {
+            take(in, i);
+            deliver(e, &h);
+        } else {
+            i++;
+        }
     }
-    in->stalled &= ~bit;
-    in->passed &= ~bit;
-    in->dequeuing &= ~bit;
-    in->dequeue_hung &= ~bit;
+}
+
+void vkfd_inject_forget(VKFDEngine *e, unsigned hqd)
+{
+    VKFDInject *in = &e->inject;
+    uint32_t i = 0;
+
     while (i < in->nheld) {
         const VKFDInjectHeld *h = &in->held[i];
 
@@ -231,15 +247,31 @@ void vkfd_inject_hqd_off(VKFDEngine *e, unsigned hqd)
             i++;
         }
     }
-    flush_slots(e, bit, 0);
-    vkfd_inject_update_blocked(e);
+    flush_queue(e, hqd);
     vkfd_inject_rearm(e);
 }
 
-void vkfd_inject_invalidate(VKFDEngine *e, uint32_t vmids)
+void vkfd_inject_hqd_off(VKFDEngine *e, unsigned hqd)
+{
+    VKFDInject *in = &e->inject;
+    uint64_t bit = 1ull << hqd;
+
+    if (!in->nheld &&
+        !((in->stalled | in->passed | in->dequeuing | in->dequeue_hung) & bit)) {
+        return;
+    }
+    in->stalled &= ~bit;
+    in->passed &= ~bit;
+    in->dequeuing &= ~bit;
+    in->dequeue_hung &= ~bit;
+    vkfd_inject_forget(e, hqd);
+    vkfd_inject_update_blocked(e);
+}
+
+void vkfd_inject_invalidate(VKFDEngine *e, unsigned hub, uint32_t vmids)
 {
     if (e->inject.nheld) {
-        flush_slots(e, 0, vmids);
+        flush_vmids(e, hub, vmids);
         vkfd_inject_rearm(e);
     }
 }
@@ -274,8 +306,12 @@ void vkfd_inject_cp_reset(VKFDEngine *e)
         }
     }
     in->device = VKFD_INJECT_DEVICE_OK;
+    vkfd_inject_sdma_resume(e);
     vkfd_inject_update_blocked(e);
     vkfd_inject_rearm(e);
+    if (e->sdma_active) {
+        vkfd_kick(e);           /* the reset did not take the SDMA queues off */
+    }
 }
 
 bool vkfd_inject_device_action(VKFDEngine *e, VKFDInjectSpec *s)
@@ -322,10 +358,11 @@ void vkfd_inject_release(VKFDEngine *e)
     }
     in->dequeuing = 0;
     in->dequeue_hung = 0;
+    vkfd_inject_sdma_release(e);
     vkfd_inject_update_blocked(e);
     vkfd_inject_rearm(e);
     /* A message may have taken the device away: then nothing is active. */
-    if (e->active_mask) {
+    if (e->active_mask || e->sdma_active) {
         vkfd_kick(e);
     }
 }

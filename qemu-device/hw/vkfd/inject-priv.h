@@ -18,7 +18,27 @@ static inline void vkfd_saturating_inc(uint32_t *n)
 void vkfd_inject_fired(VKFDEngine *e, VKFDInjectSpec *s);
 void vkfd_inject_refused(VKFDEngine *e, VKFDInjectSpec *s);
 
+/* Count a passage; the spec that is to act on it, or NULL. */
+VKFDInjectSpec *vkfd_inject_pass(VKFDEngine *e, unsigned point);
+
+/* ---- inject-sdma.c ---- */
+
+/* A queue goes on, or off, that was held back. */
+void vkfd_inject_sdma_deliver(VKFDEngine *e, unsigned point, unsigned id);
+/* Saved state: what keeps a queue on that was switched off exists. */
+bool vkfd_inject_sdma_ok(const VKFDEngine *e);
+/* The device works again: requests that waited for it alone complete. */
+void vkfd_inject_sdma_resume(VKFDEngine *e);
+/* All faults end. */
+void vkfd_inject_sdma_release(VKFDEngine *e);
+
 /* ---- inject-held.c ---- */
+
+/*
+ * A queue (VKFDInjectHeld.hqd) goes off: it is held back no longer, and its late
+ * writes are done.
+ */
+void vkfd_inject_forget(VKFDEngine *e, unsigned hqd);
 
 /*
  * Put h aside for the time of s, which has fired then. False, and counted as

@@ -35,8 +35,7 @@ static bool due(const VKFDInjectSpec *s)
            (!s->count || (uint64_t)s->fired + s->refused < s->count);
 }
 
-/* Count a passage; the spec that is to act on it, or NULL. */
-static VKFDInjectSpec *pass(VKFDEngine *e, unsigned point)
+VKFDInjectSpec *vkfd_inject_pass(VKFDEngine *e, unsigned point)
 {
     VKFDInjectSpec *act = NULL;
     uint32_t i;
@@ -67,7 +66,7 @@ uint64_t vkfd_inject_value(const VKFDInjectSpec *s, uint64_t v)
 
 VKFDInjectResult vkfd_inject_doorbell(VKFDEngine *e, uint32_t dw, uint64_t *val)
 {
-    VKFDInjectSpec *s = pass(e, VKFD_INJECT_AT_DOORBELL);
+    VKFDInjectSpec *s = vkfd_inject_pass(e, VKFD_INJECT_AT_DOORBELL);
     VKFDInjectHeld *h = vkfd_inject_find_held(&e->inject, VKFD_INJECT_AT_DOORBELL, dw);
     VKFDInjectResult res = VKFD_INJECT_GO;
 
@@ -111,8 +110,8 @@ VKFDInjectResult vkfd_inject_fetch(VKFDEngine *e, unsigned hqd, uint32_t *header
         in->passed &= ~bit;
         return VKFD_INJECT_GO;
     }
-    s = pass(e, VKFD_INJECT_AT_FETCH);
-    dev = pass(e, VKFD_INJECT_AT_DEVICE);
+    s = vkfd_inject_pass(e, VKFD_INJECT_AT_FETCH);
+    dev = vkfd_inject_pass(e, VKFD_INJECT_AT_DEVICE);
     if (dev && vkfd_inject_device_action(e, dev)) {
         if (s) {
             vkfd_inject_refused(e, s);
@@ -156,7 +155,7 @@ VKFDInjectResult vkfd_inject_fetch(VKFDEngine *e, unsigned hqd, uint32_t *header
 VKFDInjectResult vkfd_inject_slot(VKFDEngine *e, unsigned hqd, uint32_t vmid,
                                   uint64_t va, uint64_t *data, uint32_t len)
 {
-    VKFDInjectSpec *s = pass(e, VKFD_INJECT_AT_SLOT);
+    VKFDInjectSpec *s = vkfd_inject_pass(e, VKFD_INJECT_AT_SLOT);
     VKFDInjectHeld h = { .data = *data, .len = len, .hqd = hqd, .vmid = vmid };
     bool prt;
 
@@ -178,8 +177,8 @@ VKFDInjectResult vkfd_inject_slot(VKFDEngine *e, unsigned hqd, uint32_t vmid,
         vkfd_inject_fired(e, s);
         return VKFD_INJECT_TWICE;
     }
-    if (vkfd_vm_translate(e, VKFD_HUB_GFX, vmid, va, true, &h.addr, &prt) !=
-        VKFD_FAULT_NONE || prt) {
+    if (vkfd_vm_translate(e, hqd < VKFD_NUM_HQD ? VKFD_HUB_GFX : VKFD_HUB_MM, vmid, va,
+                          true, &h.addr, &prt) != VKFD_FAULT_NONE || prt) {
         vkfd_inject_refused(e, s);          /* it faults, or goes nowhere, as it should */
         return VKFD_INJECT_GO;
     }
@@ -189,7 +188,7 @@ VKFDInjectResult vkfd_inject_slot(VKFDEngine *e, unsigned hqd, uint32_t vmid,
 
 VKFDInjectResult vkfd_inject_ih_entry(VKFDEngine *e, uint32_t *entry)
 {
-    VKFDInjectSpec *s = pass(e, VKFD_INJECT_AT_IH_ENTRY);
+    VKFDInjectSpec *s = vkfd_inject_pass(e, VKFD_INJECT_AT_IH_ENTRY);
     VKFDInjectHeld h = { 0 };
 
     if (!s) {
@@ -221,7 +220,7 @@ VKFDInjectResult vkfd_inject_ih_entry(VKFDEngine *e, uint32_t *entry)
 
 VKFDInjectResult vkfd_inject_ih_wptr(VKFDEngine *e, uint32_t *wptr)
 {
-    VKFDInjectSpec *s = pass(e, VKFD_INJECT_AT_IH_WPTR);
+    VKFDInjectSpec *s = vkfd_inject_pass(e, VKFD_INJECT_AT_IH_WPTR);
     VKFDInjectHeld *h = vkfd_inject_find_held(&e->inject, VKFD_INJECT_AT_IH_WPTR, 0);
 
     if (s) {
@@ -252,7 +251,7 @@ VKFDInjectResult vkfd_inject_ih_wptr(VKFDEngine *e, uint32_t *wptr)
 
 VKFDInjectResult vkfd_inject_msix(VKFDEngine *e)
 {
-    VKFDInjectSpec *s = pass(e, VKFD_INJECT_AT_MSIX);
+    VKFDInjectSpec *s = vkfd_inject_pass(e, VKFD_INJECT_AT_MSIX);
 
     if (!s) {
         return VKFD_INJECT_GO;
@@ -276,7 +275,7 @@ VKFDInjectResult vkfd_inject_msix(VKFDEngine *e)
 
 bool vkfd_inject_walk(VKFDEngine *e, const VKFDInjectSpec **corrupt)
 {
-    VKFDInjectSpec *s = pass(e, VKFD_INJECT_AT_PAGE_WALK);
+    VKFDInjectSpec *s = vkfd_inject_pass(e, VKFD_INJECT_AT_PAGE_WALK);
 
     *corrupt = NULL;
     if (!s) {
@@ -302,7 +301,7 @@ bool vkfd_inject_preempt(VKFDEngine *e, unsigned hqd, uint32_t request)
     if (!(in->dequeuing & bit)) {
         bool waits = in->device != VKFD_INJECT_DEVICE_OK;
 
-        s = pass(e, VKFD_INJECT_AT_PREEMPT);
+        s = vkfd_inject_pass(e, VKFD_INJECT_AT_PREEMPT);
         if (s && s->action == VKFD_INJECT_DO_DROP) {
             vkfd_inject_fired(e, s);
             return true;

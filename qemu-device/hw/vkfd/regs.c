@@ -13,6 +13,7 @@
 #include <vkfd/gpuvm.h>
 #include <vkfd/regs_ih.h>
 #include <vkfd/regs_nbio.h>
+#include <vkfd/regs_sdma.h>
 #include <vkfd/regs_vm.h>
 
 typedef enum RegKind {
@@ -24,6 +25,7 @@ typedef enum RegKind {
     IH,
     HUB,
     CLOCK,
+    SDMA,
 } RegKind;
 
 typedef struct RegRange {
@@ -36,6 +38,32 @@ typedef struct RegRange {
 #define REG(r, k, m)    { mm##r, mm##r, k, m }
 #define REGS(a, b, k, m) { mm##a, mm##b, k, m }
 #define CTX_PAIRS(n)    ((n) * 2 - 1)
+/* Registers of SDMA engine n; of its queue block b, which have gaps in between. */
+#define SDMA_REGS(n, first, last) \
+    { mmSDMA0_##first + (n) * VKFD_SDMA_ENGINE_STRIDE, \
+      mmSDMA0_##last + (n) * VKFD_SDMA_ENGINE_STRIDE, SDMA, 0 }
+#define SDMA_QUEUE_REGS(n, b, first, last) \
+    { mmSDMA0_GFX_##first + (n) * VKFD_SDMA_ENGINE_STRIDE + \
+      (b) * VKFD_SDMA_QUEUE_STRIDE, \
+      mmSDMA0_GFX_##last + (n) * VKFD_SDMA_ENGINE_STRIDE + \
+      (b) * VKFD_SDMA_QUEUE_STRIDE, SDMA, 0 }
+#define SDMA_QUEUE(n, b, last) \
+    SDMA_QUEUE_REGS(n, b, RB_CNTL, last), \
+    SDMA_QUEUE_REGS(n, b, STATUS, CSA_ADDR_HI), \
+    SDMA_QUEUE_REGS(n, b, IB_SUB_REMAIN, MINOR_PTR_UPDATE), \
+    SDMA_QUEUE_REGS(n, b, MIDCMD_DATA0, MIDCMD_CNTL)
+#define SDMA_ENGINE(n) \
+    SDMA_REGS(n, UCODE_ADDR, UCODE_DATA), \
+    SDMA_REGS(n, VM_CNTL, MMHUB_CNTL), \
+    SDMA_REGS(n, CONTEXT_GROUP_BOUNDARY, F32_COUNTER), \
+    SDMA_REGS(n, PERFMON_CNTL, CRD_CNTL), \
+    SDMA_REGS(n, GPU_IOV_VIOLATION_LOG, ULV_CNTL), \
+    SDMA_REGS(n, EA_DBIT_ADDR_DATA, EA_DBIT_ADDR_INDEX), \
+    SDMA_QUEUE(n, 0, CONTEXT_CNTL), SDMA_QUEUE(n, 1, DOORBELL), \
+    SDMA_QUEUE(n, 2, DOORBELL), SDMA_QUEUE(n, 3, DOORBELL), \
+    SDMA_QUEUE(n, 4, DOORBELL), SDMA_QUEUE(n, 5, DOORBELL), \
+    SDMA_QUEUE(n, 6, DOORBELL), SDMA_QUEUE(n, 7, DOORBELL), \
+    SDMA_QUEUE(n, 8, DOORBELL), SDMA_QUEUE(n, 9, DOORBELL)
 
 /* Sorted by offset: looked up by bisection, checked by the unit tests. */
 static const RegRange ranges[] = {
@@ -74,6 +102,8 @@ static const RegRange ranges[] = {
     REG(IH_STATUS, IH, 0),
     REG(IH_INT_FLOOD_CNTL, STORE, ALL),
     REG(IH_STORM_CLIENT_LIST_CNTL, STORE, ALL),
+    SDMA_ENGINE(0),
+    SDMA_ENGINE(1),
     REG(GRBM_STATUS2, RO, 0),
     REG(GRBM_STATUS, RO, 0),
     { mmGRBM_STATUS_SE0, mmGRBM_STATUS_SE0 + 1, RO, 0 },
@@ -283,6 +313,8 @@ uint32_t vkfd_reg_read(VKFDEngine *e, uint32_t dw)
         return vkfd_ih_read(e, dw);
     case HUB:
         return vkfd_hub_read(e, dw);
+    case SDMA:
+        return vkfd_sdma_reg_read(e, dw);
     case STORE:
     case RO:
     case CLOCK:
@@ -322,6 +354,9 @@ void vkfd_reg_write(VKFDEngine *e, uint32_t dw, uint32_t val)
         break;
     case CLOCK:
         vkfd_clock_capture(e, val);
+        break;
+    case SDMA:
+        vkfd_sdma_reg_write(e, dw, val);
         break;
     }
     vkfd_wait_reg_written(e);

@@ -133,6 +133,48 @@ static const VMStateDescription vmstate_vkfd_inject = {
     }
 };
 
+static const VMStateDescription vmstate_vkfd_sdma_queue = {
+    .name = "vkfd/sdma/queue",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(reported_rptr, VKFDSdmaQueue),
+        VMSTATE_UINT64(wait_pa, VKFDSdmaQueue),
+        VMSTATE_INT64(wait_deadline, VKFDSdmaQueue),
+        VMSTATE_UINT32(wait_interval, VKFDSdmaQueue),
+        VMSTATE_UINT32(epoch, VKFDSdmaQueue),
+        VMSTATE_UINT32(stop, VKFDSdmaQueue),
+        VMSTATE_UINT8(parked, VKFDSdmaQueue),
+        VMSTATE_UINT8(poll_now, VKFDSdmaQueue),
+        VMSTATE_UINT8(wait_mem, VKFDSdmaQueue),
+        VMSTATE_UINT8(held, VKFDSdmaQueue),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+/* Sent once an SDMA queue was on; the registers go with all others. */
+static bool vkfd_sdma_needed(void *opaque)
+{
+    VKFDEngine *e = opaque;
+
+    return !buffer_is_zero(e->sdma, sizeof(e->sdma)) ||
+           !buffer_is_zero(e->sdma_ts_offset, sizeof(e->sdma_ts_offset));
+}
+
+static const VMStateDescription vmstate_vkfd_sdma = {
+    .name = "vkfd/engine/sdma",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = vkfd_sdma_needed,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_ARRAY(sdma, VKFDEngine, VKFD_NUM_SDMA_QUEUES, 1,
+                             vmstate_vkfd_sdma_queue, VKFDSdmaQueue),
+        VMSTATE_UINT64_ARRAY(sdma_ts_offset, VKFDEngine, VKFD_NUM_SDMA),
+        VMSTATE_UINT8(next_sdma, VKFDEngine),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 static const VMStateDescription vmstate_vkfd_engine = {
     .name = "vkfd/engine",
     .version_id = 1,
@@ -162,6 +204,7 @@ static const VMStateDescription vmstate_vkfd_engine = {
     },
     .subsections = (const VMStateDescription * const []) {
         &vmstate_vkfd_inject,
+        &vmstate_vkfd_sdma,
         NULL
     }
 };

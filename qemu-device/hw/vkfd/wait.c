@@ -185,6 +185,7 @@ void vkfd_wait_mem_written(VKFDEngine *e, uint64_t pa, uint64_t len)
             }
         }
     }
+    vkfd_sdma_mem_written(e, pa, len);
 }
 
 void vkfd_wait_reg_written(VKFDEngine *e)
@@ -198,6 +199,7 @@ void vkfd_wait_reg_written(VKFDEngine *e)
             wake(e, i, 1);
         }
     }
+    vkfd_sdma_reg_written(e);
 }
 
 void vkfd_wait_rearm(VKFDEngine *e)
@@ -212,7 +214,7 @@ void vkfd_wait_rearm(VKFDEngine *e)
             next = q->wait_deadline;
         }
     }
-    e->ops.set_timer(e->opaque, VKFD_TIMER_WAIT, next);
+    e->ops.set_timer(e->opaque, VKFD_TIMER_WAIT, vkfd_sdma_next_poll(e, next));
 }
 
 void vkfd_wait_timer(VKFDEngine *e)
@@ -227,5 +229,6 @@ void vkfd_wait_timer(VKFDEngine *e)
             wake(e, i, 2);
         }
     }
+    vkfd_sdma_timer(e, now);
     vkfd_wait_rearm(e);
 }

@@ -255,6 +255,80 @@ static void test_migration(void *obj, void *data, QGuestAllocator *unused)
     qpci_free_pc(to_bus);
 }
 
+/* A copy in mid-flight and a parked wait of the SDMA engines. */
+static void test_migration_sdma(void *obj, void *data, QGuestAllocator *unused)
+{
+    QTestState *from = qtest_init(MIGRATION_ARGS);
+    QTestState *to = qtest_init(MIGRATION_ARGS " -incoming defer");
+    QPCIBus *bus = qpci_new_pc(from, NULL), *to_bus = qpci_new_pc(to, NULL);
+    uint32_t len = SDMA_COPY_MAX_BYTES, done;
+    QGuestAllocator alloc;
+    QVkfd src = { 0 }, dst;
+    QVkfdSdma copy, wait;
+    uint64_t mem, va;
+
+    pc_alloc_init(&alloc, from, ALLOC_NO_FLAGS);
+    qvkfd_attach(&src, bus, QPCI_DEVFN(4, 0), &alloc);
+    qvkfd_start(&src);
+    qvkfd_sdma_start(&src);
+    mem = qvkfd_alloc(&src, 8, 2 * len + 4096);
+    va = qvkfd_va(8, mem);
+    qtest_memset(from, mem, 0x5a, len);
+    qvkfd_sdma_init(&src, &copy, 0, 1, 8, 8);
+    qvkfd_sdma_init(&src, &wait, 1, 0, 8, 8);
+    qvkfd_sdma_load(&copy);
+    qvkfd_sdma_load(&wait);
+    {
+        uint64_t flag = va + 2 * len, to_va = va + len;
+        const uint32_t poll[] = {
+            SDMA_OP_POLL_REGMEM | 3u << 28 | 1u << 31, flag, flag >> 32, 1, ~0u,
+            SDMA_POLL_REGMEM_RETRY_FOREVER << 16,
+            SDMA_OP_FENCE, flag + 8, flag >> 32, 2,
+        };
+        const uint32_t move[] = {
+            SDMA_OP_COPY, len - 1, 0, va, va >> 32, to_va, to_va >> 32,
+            SDMA_OP_FENCE, flag + 16, flag >> 32, 3,
+        };
+
+        qvkfd_sdma_emit(&wait, poll, ARRAY_SIZE(poll));
+        qvkfd_sdma_emit(&copy, move, ARRAY_SIZE(move));
+    }
+    qvkfd_sdma_kick(&wait);
+    qvkfd_wait_counter(&src, VKFD_CNT_PARKED, 1);
+    /* An engine that is frozen in the middle of it. */
+    qvkfd_sdma_kick(&copy);
+    while (!(done = qvkfd_sdma_rd(&copy, mmSDMA0_GFX_MIDCMD_DATA0))) {
+        g_assert_cmphex(peek(&src, mem + 2 * len + 16), ==, 0);
+    }
+    qvkfd_wr(&src, mmSDMA0_FREEZE, SDMA0_FREEZE__FREEZE_MASK);
+    done = qvkfd_sdma_rd(&copy, mmSDMA0_GFX_MIDCMD_DATA0);
+    g_assert_cmpuint(done, <, len);
+    g_assert_cmphex(peek(&src, mem + 2 * len + 16), ==, 0);
+    migrate(from, to);
+
+    dst = src;
+    dst.dev.bus = to_bus;
+    copy.q = wait.q = &dst;
+    g_assert_cmphex(qvkfd_sdma_rd(&copy, mmSDMA0_GFX_MIDCMD_DATA0), ==, done);
+    g_assert_cmphex(qvkfd_rd(&dst, mmSDMA0_FREEZE), ==,
+                    SDMA0_FREEZE__FREEZE_MASK | SDMA0_FREEZE__FROZEN_MASK);
+    /* What is done is not done again. */
+    qtest_writel(to, mem, 0);
+    qvkfd_wr(&dst, mmSDMA0_FREEZE, 0);
+    qvkfd_wait_mem(&dst, mem + 2 * len + 16, 3);
+    g_assert_cmphex(peek(&dst, mem + len), ==, 0x5a5a5a5a);
+    g_assert_cmphex(peek(&dst, mem + 2 * len - 4), ==, 0x5a5a5a5a);
+    g_assert_cmphex(peek(&dst, mem + 2 * len + 8), ==, 0);
+    qtest_writel(to, mem + 2 * len, 1);
+    qvkfd_wait_mem_clock(&dst, mem + 2 * len + 8, 2);
+
+    qtest_quit(from);
+    qtest_quit(to);
+    alloc_destroy(&alloc);
+    qpci_free_pc(bus);
+    qpci_free_pc(to_bus);
+}
+
 /* What is armed, counted and held back goes along. */
 static void test_migration_inject(void *obj, void *data, QGuestAllocator *unused)
 {
@@ -399,6 +473,7 @@ static void register_vkfd_reset_test(void)
     qos_add_test("reset/stopped", "vkfd", test_stopped, NULL);
     qos_add_test("reset/root-port", "vkfd", test_root_port, NULL);
     qos_add_test("migration", "vkfd", test_migration, NULL);
+    qos_add_test("migration-sdma", "vkfd", test_migration_sdma, NULL);
     qos_add_test("migration-inject", "vkfd", test_migration_inject, NULL);
 }
 

@@ -106,6 +106,25 @@ static void test_ops(void)
     }
 }
 
+/* Which opcodes there are, among all that fit and some that do not. */
+static void test_opcodes(void)
+{
+    VKFDAtomicOp op;
+    unsigned tc, ok = 0;
+
+    for (tc = 0; tc < 256; tc++) {
+        ok += vkfd_tc_op(tc, &op);
+    }
+    CHECK_EQ(ok, 13 * 4);
+    CHECK(!vkfd_tc_op(0, &op) && !vkfd_tc_op(0x21, &op) && !vkfd_tc_op(0x1a, &op));
+    CHECK(!vkfd_tc_op(0x8f, &op) && !vkfd_tc_op(UINT32_MAX, &op));
+    CHECK(vkfd_tc_op(0x6f, &op));
+    CHECK_EQ(op, VKFD_ATOMIC_ADD);
+    CHECK_EQ(vkfd_tc_op_len(0x6f), 8);
+    CHECK_EQ(vkfd_tc_op_len(0x4f), 4);
+    CHECK(!vkfd_tc_op_returns(0x4f) && vkfd_tc_op_returns(0x2f));
+}
+
 /* A lock taken by compare and swap: parks while it is held, wakes when it is free. */
 static void test_loop(void)
 {
@@ -282,6 +301,7 @@ static void test_width(void)
 
 int main(void)
 {
+    test_opcodes();
     test_ops();
     test_loop();
     test_busy();

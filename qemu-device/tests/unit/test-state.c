@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Loading of saved state, good and hostile; reset in mid-work. */
 #include "harness.h"
+#include "sdma-priv.h"
 
 #define OUT             0x800000u
 #define OUT_VA          (VA0 + OUT)
@@ -122,7 +123,7 @@ static void test_hostile_fields(void)
             break;
         case 23:
             e->inject.nheld = 1;
-            e->inject.held[0].hqd = VKFD_NUM_HQD;
+            e->inject.held[0].hqd = VKFD_INJECT_SDMA(VKFD_NUM_SDMA_QUEUES);
             break;
         case 24:
             e->inject.nheld = 1;
@@ -186,7 +187,7 @@ static void fix_inject(VKFDInject *in)
         VKFDInjectHeld *h = &in->held[i];
 
         h->point %= VKFD_INJECT_POINTS;
-        h->hqd %= VKFD_NUM_HQD;
+        h->hqd %= VKFD_INJECT_SDMA(VKFD_NUM_SDMA_QUEUES);
         h->vmid %= VKFD_NUM_VMID;
         h->len = h->len & 1 ? 4 : 8;
         if (h->point == VKFD_INJECT_AT_DOORBELL) {
@@ -198,6 +199,32 @@ static void fix_inject(VKFDInject *in)
         }
     }
     in->device %= VKFD_INJECT_DEVICE_GONE;
+}
+
+/* The SDMA queues: all on, half of them parked, half in an IB, progress anything. */
+static void fix_sdma(VKFDEngine *e)
+{
+    unsigned i;
+
+    e->next_sdma %= VKFD_NUM_SDMA_QUEUES;
+    for (i = 0; i < VKFD_NUM_SDMA_QUEUES; i++) {
+        VKFDSdmaQueue *q = &e->sdma[i];
+
+        SDMA_ENG(e, i, F32_CNTL) = 0;
+        SDMA_ENG(e, i, FREEZE) = 0;
+        SDMA(e, i, RB_CNTL) |= SDMA0_GFX_RB_CNTL__RB_ENABLE_MASK;
+        SDMA(e, i, MINOR_PTR_UPDATE) = 0;
+        SDMA(e, i, DOORBELL) |= SDMA0_GFX_DOORBELL__ENABLE_MASK;
+        if (i & 2) {
+            SDMA(e, i, IB_SIZE) = 0;
+        }
+        q->stop = 0;
+        q->parked = i & 1 ? VKFD_PARKED_WAIT : VKFD_PARKED_NO;
+        q->poll_now &= i & 1;
+        q->wait_mem &= 1;
+        q->held &= VKFD_SDMA_HELD_TWICE | VKFD_SDMA_HELD_PASSED;
+        q->wait_interval = VKFD_WAIT_POLL_MIN_NS;
+    }
 }
 
 /* Every byte random, except what makes the check pass: it runs and ends. */
@@ -239,6 +266,7 @@ static void test_random_state(void)
                 q->wait_len = q->wait_len & 1 ? 4 : 8;
                 q->wait_interval = VKFD_WAIT_POLL_MIN_NS;
             }
+            fix_sdma(e);
         }
         good += vkfd_engine_post_load(e);
         for (i = 0; i < 100; i++) {

@@ -19,11 +19,13 @@
 #include <vkfd/regs_nbio.h>
 #include <vkfd/regs_gc.h>
 #include <vkfd/regs_ih.h>
+#include <vkfd/regs_sdma.h>
 #include <vkfd/regs_vm.h>
 #include <vkfd/gpuvm.h>
 #include <vkfd/ih.h>
 #include <vkfd/mqd.h>
 #include <vkfd/pm4.h>
+#include <vkfd/sdma.h>
 #include <vkfd/doorbell.h>
 
 #define QVKFD_GART_BASE         0x4000000000ull
@@ -58,6 +60,16 @@ typedef struct QVkfdQueue {
     uint32_t doorbell_dw;       /* dword index in BAR2 */
     uint64_t wptr;              /* dwords ever written */
 } QVkfdQueue;
+
+/* A user queue of an SDMA engine; pointers count bytes. */
+typedef struct QVkfdSdma {
+    QVkfd *q;
+    unsigned engine, rlc, vmid;
+    uint64_t ring, rptr;        /* guest physical */
+    uint32_t size;              /* bytes */
+    uint32_t doorbell_dw;
+    uint64_t wptr;              /* bytes ever written */
+} QVkfdSdma;
 
 /* Address, in VMID vmid, of guest physical address gpa. */
 static inline uint64_t qvkfd_va(unsigned vmid, uint64_t gpa)
@@ -137,6 +149,19 @@ void qvkfd_emit_write(QVkfdQueue *u, uint64_t va, uint32_t val);
 void qvkfd_emit_release(QVkfdQueue *u, uint64_t va, uint64_t data,
                         unsigned int_sel, uint32_t ctx);
 void qvkfd_emit_wait(QVkfdQueue *u, uint64_t va, uint32_t ref);
+
+/* SDMA engines on, with their doorbells and traps; after qvkfd_start(). */
+void qvkfd_sdma_start(QVkfd *q);
+void qvkfd_sdma_init(QVkfd *q, QVkfdSdma *u, unsigned engine, unsigned rlc,
+                     unsigned vmid, unsigned log2_dw);
+/* Register of the queue, by its name in the GFX block of engine 0. */
+uint32_t qvkfd_sdma_rd(QVkfdSdma *u, uint32_t gfx_reg);
+void qvkfd_sdma_wr(QVkfdSdma *u, uint32_t gfx_reg, uint32_t val);
+/* Load and destroy as amdkfd does without a scheduler. */
+void qvkfd_sdma_load(QVkfdSdma *u);
+void qvkfd_sdma_destroy(QVkfdSdma *u);
+void qvkfd_sdma_emit(QVkfdSdma *u, const uint32_t *dw, unsigned n);
+void qvkfd_sdma_kick(QVkfdSdma *u);
 
 /*
  * Wait until something holds, for a bounded number of round trips through

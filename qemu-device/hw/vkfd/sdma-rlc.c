@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * SDMA user queues as the scheduler firmware loads and unloads them: an MQD is the
+ * image of the registers of an RLC block (regs_sdma.h).
+ */
+#include "sdma-priv.h"
+
+/* Runs of registers in the MQD. */
+static const struct {
+    uint32_t mqd_dw, first, last;
+} runs[] = {
+    { V9_SDMA_MQD_RB_CNTL_DW, mmSDMA0_GFX_RB_CNTL, mmSDMA0_GFX_DOORBELL },
+    { V9_SDMA_MQD_STATUS_DW, mmSDMA0_GFX_STATUS, mmSDMA0_GFX_CSA_ADDR_HI },
+    { V9_SDMA_MQD_IB_SUB_REMAIN_DW, mmSDMA0_GFX_IB_SUB_REMAIN,
+      mmSDMA0_GFX_MINOR_PTR_UPDATE },
+    { V9_SDMA_MQD_MIDCMD_DATA0_DW, mmSDMA0_GFX_MIDCMD_DATA0, mmSDMA0_GFX_MIDCMD_CNTL },
+};
+
+#define NUM_RUNS        (sizeof(runs) / sizeof(runs[0]))
+
+static bool in_range(unsigned engine, unsigned rlc)
+{
+    return engine < VKFD_NUM_SDMA && rlc < VKFD_SDMA_NUM_RLC;
+}
+
+static unsigned rlc_id(unsigned engine, unsigned rlc)
+{
+    return engine * VKFD_SDMA_QUEUES + VKFD_SDMA_BLOCK_RLC0 + rlc;
+}
+
+/* A driver's queue that is off for good is left with RB_ENABLE and no doorbell. */
+static bool loaded(const VKFDEngine *e, unsigned id)
+{
+    return vkfd_sdma_active(e, id) && vkfd_sdma_selectable(e, id);
+}
+
+int vkfd_sdma_rlc_free(const VKFDEngine *e, unsigned engine)
+{
+    unsigned rlc;
+
+    for (rlc = 0; engine < VKFD_NUM_SDMA && rlc < VKFD_SDMA_NUM_RLC; rlc++) {
+        if (!loaded(e, rlc_id(engine, rlc))) {
+            return rlc;
+        }
+    }
+    return -1;
+}
+
+bool vkfd_sdma_rlc_load(VKFDEngine *e, unsigned engine, unsigned rlc,
+                        uint32_t vmid, const uint32_t *mqd)
+{
+    unsigned id, i;
+    uint64_t wptr;
+
+    if (!in_range(engine, rlc) || vmid >= VKFD_NUM_VMID) {
+        return false;
+    }
+    id = rlc_id(engine, rlc);
+    if (loaded(e, id)) {
+        return false;
+    }
+    vkfd_sdma_off(e, id);
+    for (i = 0; i < NUM_RUNS; i++) {
+        uint32_t dw;
+
+        for (dw = runs[i].first; dw <= runs[i].last; dw++) {
+            e->regs[vkfd_sdma_index(id, dw)] = mqd[runs[i].mqd_dw + dw - runs[i].first];
+        }
+    }
+    SDMA(e, id, RB_CNTL) = VKFD_PUT(SDMA(e, id, RB_CNTL), SDMA0_GFX_RB_CNTL__RB_VMID,
+                                    vmid);
+    SDMA(e, id, DOORBELL) = SDMA0_GFX_DOORBELL__ENABLE_MASK;
+    SDMA(e, id, CONTEXT_STATUS) = 0;
+    SDMA(e, id, MINOR_PTR_UPDATE) = 0;
+    vkfd_sdma_enable(e, id);
+    if ((SDMA(e, id, RB_WPTR_POLL_ADDR_LO) || SDMA(e, id, RB_WPTR_POLL_ADDR_HI)) &&
+        !e->sdma[id].stop && vkfd_sdma_read_wptr(e, id, &wptr)) {
+        vkfd_sdma_set_wptr(e, id, wptr);
+    }
+    return true;
+}
+
+bool vkfd_sdma_rlc_unload(VKFDEngine *e, unsigned engine, unsigned rlc,
+                          uint32_t *mqd)
+{
+    unsigned id, i;
+
+    if (!in_range(engine, rlc)) {
+        return false;
+    }
+    id = rlc_id(engine, rlc);
+    if (!loaded(e, id)) {
+        return false;
+    }
+    vkfd_sdma_off(e, id);
+    for (i = 0; mqd && i < NUM_RUNS; i++) {
+        uint32_t dw;
+
+        for (dw = runs[i].first; dw <= runs[i].last; dw++) {
+            mqd[runs[i].mqd_dw + dw - runs[i].first] = e->regs[vkfd_sdma_index(id, dw)];
+        }
+    }
+    SDMA(e, id, DOORBELL) = 0;
+    return true;
+}
+
+VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine,
+                                  unsigned rlc, uint64_t *wait_pa)
+{
+    const VKFDSdmaQueue *q;
+    unsigned id;
+
+    if (wait_pa) {
+        *wait_pa = UINT64_MAX;
+    }
+    if (!in_range(engine, rlc)) {
+        return VKFD_SDMA_OFF;
+    }
+    id = rlc_id(engine, rlc);
+    q = &e->sdma[id];
+    if (!loaded(e, id)) {
+        return VKFD_SDMA_OFF;
+    }
+    if (q->stop) {
+        return VKFD_SDMA_STOPPED;
+    }
+    if (q->parked == VKFD_PARKED_WAIT) {
+        if (wait_pa && q->wait_mem) {
+            *wait_pa = q->wait_pa;
+        }
+        return VKFD_SDMA_PARKED;
+    }
+    return vkfd_sdma_idle(e, id) || q->parked == VKFD_PARKED_SHORT ? VKFD_SDMA_IDLE
+                                                                   : VKFD_SDMA_BUSY;
+}
