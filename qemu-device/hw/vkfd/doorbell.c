@@ -51,7 +51,7 @@ static bool cp_doorbell(VKFDEngine *e, uint32_t dw, uint64_t val)
             hit = true;
         }
     }
-    return hit;
+    return hit || vkfd_sched_doorbell(e, dw, val);
 }
 
 void vkfd_doorbell_deliver(VKFDEngine *e, uint32_t dw, uint64_t val)
@@ -74,7 +74,8 @@ static bool route(VKFDEngine *e, uint32_t dw, uint64_t val)
     if (in_range(e->regs[mmBIF_SDMA0_DOORBELL_RANGE], dw) ||
         in_range(e->regs[mmBIF_SDMA1_DOORBELL_RANGE], dw) ||
         in_range(e->regs[mmBIF_MMSCH0_DOORBELL_RANGE], dw)) {
-        return false;           /* SDMA and VCN are not modelled */
+        /* SDMA and VCN are not modelled; mapped queues of SDMA have no slot then. */
+        return vkfd_sched_doorbell(e, dw, val);
     }
     if (vkfd_inject_on(e, VKFD_INJECT_AT_DOORBELL)) {
         how = vkfd_inject_doorbell(e, dw, &val);

@@ -28,6 +28,13 @@ static const char *const counter_names[VKFD_CNT_MAX] = {
     [VKFD_CNT_REG_FAULT] = "reg-fault",
     [VKFD_CNT_INJECTED] = "injected",
     [VKFD_CNT_INJECT_REFUSED] = "inject-refused",
+    [VKFD_CNT_RUNLIST] = "runlist",
+    [VKFD_CNT_RUNLIST_BAD] = "runlist-bad",
+    [VKFD_CNT_QUEUE_MAP] = "queue-map",
+    [VKFD_CNT_QUEUE_UNMAP] = "queue-unmap",
+    [VKFD_CNT_QUEUE_LOAD] = "queue-load",
+    [VKFD_CNT_QUEUE_SWAP] = "queue-swap",
+    [VKFD_CNT_DOORBELL_WAKE] = "doorbell-wake",
 };
 
 const char *vkfd_counter_name(unsigned counter)
@@ -119,6 +126,7 @@ void vkfd_engine_reset(VKFDEngine *e, bool cold)
         e->ops.set_timer(e->opaque, i, -1);
     }
     vkfd_inject_reset(e, cold);
+    vkfd_sched_reset(e);
 }
 
 void vkfd_engine_set_bars(VKFDEngine *e, bool valid, uint64_t bar0_addr,
@@ -134,6 +142,7 @@ void vkfd_engine_run(VKFDEngine *e)
 {
     e->run_pending = false;
     vkfd_cp_run_all(e);
+    vkfd_sched_run(e);
     vkfd_wait_rearm(e);
 }
 
@@ -143,6 +152,8 @@ void vkfd_engine_timer(VKFDEngine *e, unsigned which)
         vkfd_wait_timer(e);
     } else if (which == VKFD_TIMER_INJECT) {
         vkfd_inject_timer(e);
+    } else if (which == VKFD_TIMER_SCHED) {
+        vkfd_sched_timer(e);
     }
 }
 
@@ -156,14 +167,15 @@ void vkfd_engine_irq_path_up(VKFDEngine *e)
 /* State of one loaded queue: in range, and the flags agree with each other. */
 static bool hqd_ok(const VKFDHqd *q)
 {
-    if (q->stop >= VKFD_STOP_MAX || q->parked > VKFD_PARKED_SHORT ||
+    if (q->stop >= VKFD_STOP_MAX || q->parked > VKFD_PARKED_SCHED ||
         q->poll_now > 1 || q->wait_mem > 1) {
         return false;
     }
     if (q->parked && (!vkfd_hqd_active(q) || q->stop)) {
         return false;
     }
-    if (q->poll_now && q->parked != VKFD_PARKED_WAIT) {
+    if (q->poll_now && q->parked != VKFD_PARKED_WAIT &&
+        q->parked != VKFD_PARKED_SCHED) {
         return false;
     }
     return q->parked != VKFD_PARKED_WAIT ||
@@ -197,7 +209,7 @@ static bool state_ok(VKFDEngine *e)
             return false;
         }
     }
-    return true;
+    return vkfd_sched_state_ok(e);
 }
 
 bool vkfd_engine_post_load(VKFDEngine *e)
@@ -220,10 +232,11 @@ bool vkfd_engine_post_load(VKFDEngine *e)
 
         vkfd_hqd_set_active(e, i, vkfd_hqd_active(q));
         vkfd_hqd_set_parked(e, i, q->parked);
-        if (q->parked == VKFD_PARKED_WAIT) {
+        if (q->parked == VKFD_PARKED_WAIT || q->parked == VKFD_PARKED_SCHED) {
             q->poll_now = 1;
         }
     }
+    vkfd_sched_post_load(e);
     vkfd_inject_post_load(e);
     vkfd_kick(e);
     return true;

@@ -31,6 +31,7 @@
 #include <vkfd/pci.h>
 
 #include "inject.h"
+#include "sched.h"
 
 /* ---- fixed sizes and limits (all named; docs/hw-spec.md lists them) ---- */
 
@@ -65,6 +66,7 @@
 enum {
     VKFD_TIMER_WAIT,            /* next poll of a parked queue */
     VKFD_TIMER_INJECT,          /* next delayed action of fault injection */
+    VKFD_TIMER_SCHED,           /* quantum, or a poll of queues without a slot */
     VKFD_NUM_TIMERS,
 };
 
@@ -105,6 +107,14 @@ typedef enum VKFDTraceId {
     VKFD_TRACE_INJECT_FIRE,     /* spec, point, action, passages */
     VKFD_TRACE_INJECT_REFUSE,   /* spec, point, action, passages */
     VKFD_TRACE_INJECT_DONE,     /* delayed action: point, hqd, address */
+    VKFD_TRACE_SCHED_MAP,       /* queue, engine, pasid, doorbell, MQD, flags */
+    VKFD_TRACE_SCHED_UNMAP,     /* queue, its state */
+    VKFD_TRACE_SCHED_LOAD,      /* queue, engine, slot, vmid */
+    VKFD_TRACE_SCHED_SWAP,      /* queue, engine, slot, VKFDSchedState, addresses */
+    VKFD_TRACE_SCHED_WAKE,      /* queue, 0 doorbell, 1 device write, 2 poll, 3 tables, 4 turn */
+    VKFD_TRACE_SCHED_VMID,      /* vmid, pasid or 0, page directory */
+    VKFD_TRACE_SCHED_RUNLIST,   /* address, dwords read, VKFDSchedBad, where it ended */
+    VKFD_TRACE_SCHED_BAD,       /* hqd, opcode, VKFDSchedBad */
     VKFD_TRACE_MAX,
 } VKFDTraceId;
 
@@ -220,6 +230,7 @@ struct VKFDEngine {
     uint32_t ctrl_cnt_hi;               /* latched high half */
     uint32_t ctrl_unmod_select;         /* UNMOD_SELECT */
     VKFDInject inject;
+    VKFDSched sched;
 
     /* ---- derived: not migrated, rebuilt by vkfd_engine_post_load() ---- */
     uint64_t bar0, bar0_size, bar2;     /* by vkfd_engine_set_bars() */
@@ -229,6 +240,7 @@ struct VKFDEngine {
     uint64_t waiting_mask;              /* bit n: slot n is parked in a wait */
     uint32_t inject_hooks;              /* bit n: a spec is armed at VKFDInjectPoint n */
     uint64_t inject_blocked;            /* bit n: slot n stands still by injection */
+    VKFDSchedDerived sd;
     uint32_t extra_units;               /* the packet at hand costs these more */
     VKFDTlbEntry tlb[VKFD_NUM_HUB][VKFD_NUM_VMID][VKFD_TLB_SETS];
     uint32_t pkt[VKFD_PM4_MAX_DW];      /* local copy of the packet at hand */

@@ -10,6 +10,7 @@
 #include <vkfd/doorbell.h>
 #include <vkfd/mqd.h>
 #include <vkfd/pm4.h>
+#include <vkfd/pm4_sched.h>
 
 /* Opcodes the header does not name because nothing executes them. */
 #define IT_CONTEXT_CONTROL              0x28
@@ -316,6 +317,14 @@ static const VKFDPm4Op ops[256] = {
     [IT_SET_SH_REG] = { "SET_SH_REG", 2, BODY_MAX, set_sh_reg },
     [IT_SET_UCONFIG_REG] = { "SET_UCONFIG_REG", 2, BODY_MAX, set_uconfig_reg },
     [IT_SET_CONFIG_REG] = { "SET_CONFIG_REG", 2, BODY_MAX, set_config_reg },
+    /* Interface queues of the kernel only: sched-pm4.c */
+    [IT_SET_RESOURCES] = { "SET_RESOURCES", SET_RESOURCES_DW, SET_RESOURCES_DW, vkfd_sched_set_resources },
+    [IT_MAP_PROCESS] = { "MAP_PROCESS", MAP_PROCESS_DW, MAP_PROCESS_DW, vkfd_sched_pm4_map_process },
+    [IT_MAP_QUEUES] = { "MAP_QUEUES", MAP_QUEUES_DW, MAP_QUEUES_DW, vkfd_sched_pm4_map_queues },
+    [IT_UNMAP_QUEUES] = { "UNMAP_QUEUES", UNMAP_QUEUES_DW, UNMAP_QUEUES_DW, vkfd_sched_unmap_queues },
+    [IT_QUERY_STATUS] = { "QUERY_STATUS", QUERY_STATUS_DW, QUERY_STATUS_DW, vkfd_sched_query_status },
+    [IT_RUN_LIST] = { "RUN_LIST", RUN_LIST_DW, RUN_LIST_DW, vkfd_sched_run_list },
+    [IT_INVALIDATE_TLBS] = { "INVALIDATE_TLBS", INVALIDATE_TLBS_DW, INVALIDATE_TLBS_DW, vkfd_sched_invalidate_tlbs },
     /* Known, not modelled */
     SKIP(SET_BASE),
     SKIP(CLEAR_STATE),
@@ -335,7 +344,6 @@ static const VKFDPm4Op ops[256] = {
     SKIP(SWITCH_BUFFER),
     SKIP(FRAME_CONTROL),
     SKIP(WAIT_REG_MEM64),
-    SKIP(INVALIDATE_TLBS),
     SKIP(RUN_CLEANER_SHADER),
 };
 
