@@ -60,7 +60,7 @@ void vkfd_sched_run(VKFDEngine *e)
     unsigned i, left = VKFD_SCHED_STEPS;
     int64_t now;
 
-    if (!e->sched.queue_top) {
+    if (!e->sched.queue_top && e->sd.deadline < 0) {
         return;
     }
     if (!stands_still(e)) {
