@@ -536,8 +536,94 @@ static void test_tables_change(void)
     bus_free(b);
 }
 
+/* A store after a queue parked and before it loses its slot is seen, without a timer. */
+static void test_store_before_swap(void)
+{
+    Bus *b = sched_start(KFD_VMIDS, 1);
+
+    sq_init(b, 0);
+    sq_init(b, 1);
+    sq_wait(b, 0, 1);
+    sq_write(b, 0, SQ_OUT(0), 1);
+    sq_publish(b, 0);
+    map_many(b, 2, 2);
+    set_vram32(b, SQ_FLAG(0), 1);
+    CHECK_EQ(sq_state(b, 0), VKFD_SCHED_ON_SLOT);
+    sq_wait(b, 1, 1);
+    sq_kick(b, 1);
+    bus_run(b);
+    CHECK_EQ(vram32(b, SQ_OUT(0)), 1);
+    CHECK_EQ(sq_state(b, 0), VKFD_SCHED_IDLE);
+    CHECK_EQ(sq_state(b, 1), VKFD_SCHED_ON_SLOT);
+    bus_free(b);
+}
+
+/* Two processes that share a VMID, with different pages at one address. */
+static void test_address_spaces(void)
+{
+    const uint64_t va = 1ull << 39;             /* second entry of the root */
+    Bus *b = sched_start(0x0100, ALL_SLOTS);
+    unsigned i, round;
+
+    set_vram64(b, VM_ROOT + 8, 0xd30000 | AMDGPU_PTE_VALID);
+    set_vram64(b, 0xd30000, 0xd31000 | AMDGPU_PTE_VALID);
+    set_vram64(b, ROOT2 + 8, 0xd32000 | AMDGPU_PTE_VALID);
+    set_vram64(b, 0xd32000, 0xd33000 | AMDGPU_PTE_VALID);
+    set_vram64(b, 0xd31000, 0xa00000 | AMDGPU_PDE_PTE | PTE_RW);
+    set_vram64(b, 0xd33000, 0xe00000 | AMDGPU_PDE_PTE | PTE_RW);
+    sq_init(b, 0);
+    sq_init(b, 1);
+    map_many(b, 2, 1);
+    for (round = 1; round < 4; round++) {
+        for (i = 0; i < 2; i++) {
+            uint32_t p[8];
+
+            sq_emit(b, i, p, pkt_write(p, va + 0x1ff000, 10 * round + i));
+            sq_kick(b, i);
+            bus_run(b);
+        }
+        CHECK_EQ(vram32(b, 0xa00000 + 0x1ff000), 10 * round);
+        CHECK_EQ(vram32(b, 0xe00000 + 0x1ff000), 10 * round + 1);
+    }
+    CHECK(counter(b, VKFD_CNT_QUEUE_SWAP) >= 5);
+    CHECK_EQ(counter(b, VKFD_CNT_VM_FAULT), 0);
+    bus_free(b);
+}
+
+/* A queue without a poll address: the value of its doorbell is all there is. */
+static void test_no_poll_address(void)
+{
+    Bus *b = sched_start(KFD_VMIDS, ALL_SLOTS);
+
+    sq_init(b, 0);
+    memset(&list, 0, sizeof(list));
+    list_process(&list, 0, 1);
+    list_queue(&list, 0);
+    list.dw[list.n - 2] = list.dw[list.n - 1] = 0;
+    list_send(b, &list);
+    hqd_wr(b, sq_entry(b, 0)->slot, mmCP_HQD_DEQUEUE_REQUEST, 1);
+    {
+        uint32_t p[8];
+
+        hiq_send(b, p, pkt_unmap(p, 0, UNMAP_QUEUES_SEL_ALL, 0));
+    }
+    /* it got a slot, since nothing told that it is idle; the next one does not */
+    wr(b, mmCP_MEC_CNTL, CP_MEC_CNTL__MEC_ME1_HALT_MASK);
+    list_send(b, &list);
+    CHECK_EQ(sq_state(b, 0), VKFD_SCHED_READY);
+    sq_write(b, 0, SQ_OUT(0), 1);
+    vkfd_doorbell_write(b->e, SQ_DOORBELL(0) * 4, sq_wptr(0), 8);
+    wr(b, mmCP_MEC_CNTL, 0);
+    bus_run(b);
+    CHECK_EQ(vram32(b, SQ_OUT(0)), 1);
+    bus_free(b);
+}
+
 int main(void)
 {
+    test_store_before_swap();
+    test_address_spaces();
+    test_no_poll_address();
     test_short_work();
     test_busy();
     test_processes();
