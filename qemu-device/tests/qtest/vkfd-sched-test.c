@@ -2,8 +2,11 @@
 /* vkfd: the scheduler firmware behind the PCI device: HIQ, run list, MSI-X, PASIDs. */
 
 #include "qemu/osdep.h"
+#include "qemu/host-utils.h"
 #include "qemu/module.h"
 #include "libqtest.h"
+#include "libqos/malloc-pc.h"
+#include "libqos/pci-pc.h"
 #include "libqos/vkfd.h"
 
 #include <vkfd/pm4_sched.h>
@@ -229,10 +232,71 @@ static void test_parked(void *obj, void *data, QGuestAllocator *alloc)
     unmap_all(q, &s, 101);
 }
 
+/* Queues with and without slots, parked and idle, go on in another QEMU. */
+static void test_migration(void *obj, void *data, QGuestAllocator *unused)
+{
+    QTestState *from = qtest_init(QVKFD_MIGRATION_ARGS);
+    QTestState *to = qtest_init(QVKFD_MIGRATION_ARGS " -incoming defer");
+    QPCIBus *bus = qpci_new_pc(from, NULL), *to_bus = qpci_new_pc(to, NULL);
+    QGuestAllocator alloc;
+    QVkfd src = { 0 }, dst;
+    uint64_t runlists;
+    Setup s;
+    unsigned i;
+
+    pc_alloc_init(&alloc, from, ALLOC_NO_FLAGS);
+    qvkfd_attach(&src, bus, QPCI_DEVFN(4, 0), &alloc);
+    setup(&src, &s);
+    run_list(&src, &s);
+    for (i = 0; i < NUM_QUEUES; i++) {
+        uint64_t slot = qvkfd_va(8 + i / 2, s.mem[i / 2] + 64 * i);
+
+        qvkfd_emit_write(&s.u[i], slot, 1);
+        if (i < 3) {
+            qvkfd_emit_wait(&s.u[i], slot + 8, 5);
+            qvkfd_emit_write(&s.u[i], slot + 16, 2);
+        }
+        qvkfd_kick(&s.u[i]);
+    }
+    for (i = 0; i < NUM_QUEUES; i++) {
+        qvkfd_wait_mem(&src, s.mem[i / 2] + 64 * i, 1);
+    }
+    runlists = qvkfd_counter(&src, VKFD_CNT_RUNLIST);
+    qvkfd_migrate(from, to);
+
+    /* The same device as seen from the other QEMU. */
+    dst = src;
+    dst.dev.bus = to_bus;
+    s.hiq.q = &dst;
+    for (i = 0; i < NUM_QUEUES; i++) {
+        s.u[i].q = &dst;
+        poke(&dst, s.mem[i / 2] + 64 * i, 0);
+    }
+    g_assert_cmpuint(qvkfd_counter(&dst, VKFD_CNT_RUNLIST), ==, runlists);
+    for (i = 0; i < 3; i++) {
+        g_assert_cmphex(qtest_readl(to, s.mem[i / 2] + 64 * i + 16), ==, 0);
+        poke(&dst, s.mem[i / 2] + 64 * i + 8, 5);
+        qvkfd_wait_mem_clock(&dst, s.mem[i / 2] + 64 * i + 16, 2);
+        /* what ran there has not run again */
+        g_assert_cmphex(qtest_readl(to, s.mem[i / 2] + 64 * i), ==, 0);
+    }
+    qvkfd_emit_write(&s.u[3], qvkfd_va(9, s.mem[1] + 192), 7);
+    qvkfd_kick(&s.u[3]);
+    qvkfd_wait_mem(&dst, s.mem[1] + 192, 7);
+    unmap_all(&dst, &s, 102);
+
+    qtest_quit(from);
+    qtest_quit(to);
+    alloc_destroy(&alloc);
+    qpci_free_pc(bus);
+    qpci_free_pc(to_bus);
+}
+
 static void register_vkfd_sched_test(void)
 {
     qos_add_test("sched/run-list", "vkfd", test_run_list, NULL);
     qos_add_test("sched/parked", "vkfd", test_parked, NULL);
+    qos_add_test("sched/migration", "vkfd", test_migration, NULL);
 }
 
 libqos_init(register_vkfd_sched_test);
