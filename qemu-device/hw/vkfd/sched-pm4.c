@@ -172,8 +172,10 @@ VKFDSchedBad vkfd_sched_map_queue(VKFDEngine *e, const uint32_t *body,
     VKFDSchedQueue q;
     VKFDSchedBad bad;
 
+    /* An HIQ has a slot of its own; with EXT_ENGINE the same value is SDMA1. */
     if (VKFD_GET(body[0], MAP_QUEUES__QUEUE_SEL) != MAP_QUEUES_SEL_HWS ||
-        VKFD_GET(body[0], MAP_QUEUES__ENGINE_SEL) == ENGINE_SEL_HIQ) {
+        (VKFD_GET(body[0], MAP_QUEUES__EXT_ENGINE) == EXT_ENGINE_LEGACY &&
+         VKFD_GET(body[0], MAP_QUEUES__ENGINE_SEL) == ENGINE_SEL_HIQ)) {
         return VKFD_SCHED_BAD_FIELD;
     }
     bad = parse_queue(e, body, &q);

@@ -312,6 +312,10 @@ void check_derived(Bus *b)
                   e->sched.queue[q].slot == i && (e->active_mask >> i & 1);
         }
     }
+    for (i = 0; i < VKFD_SCHED_SDMA * VKFD_SCHED_SDMA_RLC; i++) {
+        on += e->sd.rlc_owner[i / VKFD_SCHED_SDMA_RLC][i % VKFD_SCHED_SDMA_RLC] !=
+              VKFD_SCHED_NONE;
+    }
     for (i = 0; i < VKFD_SCHED_HASH; i++) {
         uint32_t n = e->sd.by_pa[i];
 
