@@ -104,6 +104,7 @@ VKFDSchedBad vkfd_sched_map_process(VKFDEngine *e, const uint32_t *body,
     if (p->vmid) {
         vkfd_sched_write_vmid(e, *proc);
     }
+    e->sd.vm_gen[*proc]++;      /* what waits may wait elsewhere now */
     return VKFD_SCHED_OK;
 }
 

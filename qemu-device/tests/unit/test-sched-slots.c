@@ -512,10 +512,10 @@ static void test_register_waits(void)
 }
 
 /* The page a queue waits on is another now: it looks again. */
-static void test_tables_change(void)
+static void tables_change(bool map)
 {
     Bus *b = sched_start(KFD_VMIDS, 1);
-    uint32_t p[8];
+    uint32_t p[16];
 
     sq_init(b, 0);
     sq_init(b, 1);
@@ -530,10 +530,20 @@ static void test_tables_change(void)
     CHECK_EQ(sq_state(b, 0), VKFD_SCHED_PARKED);
     set_vram32(b, 0xf00000, 1);
     vm_map(b, 0x400005000ull, 0xf00000 | PTE_RW);
-    HIQ_SEND(b, PACKET3(IT_INVALIDATE_TLBS, 1), 1 | PASID(0) << 5 | 1 << 4);
+    if (map) {
+        hiq_send(b, p, pkt_map_process(p, 0, 0));
+    } else {
+        HIQ_SEND(b, PACKET3(IT_INVALIDATE_TLBS, 1), 1 | PASID(0) << 5 | 1 << 4);
+    }
     bus_advance(b, 2 * VKFD_SCHED_TICK_NS);
     CHECK_EQ(vram32(b, SQ_OUT(0)), 1);
     bus_free(b);
+}
+
+static void test_tables_change(void)
+{
+    tables_change(false);
+    tables_change(true);
 }
 
 /* A store after a queue parked and before it loses its slot is seen, without a timer. */
