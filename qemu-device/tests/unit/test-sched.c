@@ -499,6 +499,67 @@ static void test_invalidate_tlbs(void)
     bus_free(b);
 }
 
+/* Scheduler packets with random fields, for as long as it takes to meet most checks. */
+static void test_random_packets(void)
+{
+    static const struct {
+        uint8_t op, dw;
+    } ops[] = {
+        { IT_SET_RESOURCES, SET_RESOURCES_DW }, { IT_MAP_PROCESS, MAP_PROCESS_DW },
+        { IT_MAP_QUEUES, MAP_QUEUES_DW }, { IT_UNMAP_QUEUES, UNMAP_QUEUES_DW },
+        { IT_QUERY_STATUS, QUERY_STATUS_DW }, { IT_RUN_LIST, RUN_LIST_DW },
+        { IT_INVALIDATE_TLBS, INVALIDATE_TLBS_DW }, { IT_MAP_QUEUES, MAP_QUEUES_DW },
+    };
+    uint64_t seed = 0x0ddba11c0ffee123ull;
+    Bus *b = sched_start(KFD_VMIDS, 0xff);
+    unsigned i, k, good = 0;
+
+    fresh();
+    for (i = 0; i < 16; i++) {
+        sq_init(b, i);
+        sq_write(b, i, SQ_OUT(i), 1);
+        sq_wait(b, i, 1);
+        sq_publish(b, i);
+    }
+    for (i = 0; i < 3000; i++) {
+        unsigned which = prng(&seed) % 8, dw = ops[which].dw;
+        uint32_t p[32], q = prng(&seed) % 16;
+
+        for (k = 1; k <= dw; k++) {
+            p[k] = prng(&seed);
+        }
+        if (ops[which].op == IT_MAP_QUEUES && prng(&seed) % 4) {
+            pkt_map_queue(p, q);
+            p[1] ^= prng(&seed) & (1u << prng(&seed) % 32);
+        } else if (ops[which].op == IT_MAP_PROCESS && prng(&seed) % 4) {
+            pkt_map_process(p, q % 12, 0);
+        } else if (ops[which].op == IT_RUN_LIST) {
+            pkt_run_list(p, MC(LIST_IB), prng(&seed) % 64, false);
+            for (k = 0; k < 64; k++) {
+                set_vram32(b, LIST_IB + 4 * k, prng(&seed));
+            }
+        }
+        p[0] = PACKET3(ops[which].op, dw);
+        hiq_post(b, p, dw + 1);
+        bus_advance(b, 100000);
+        sq_kick(b, q);
+        bus_advance(b, prng(&seed) % 2000000);
+        good += !b->e->hqd[HIQ].stop;
+        /* behind what stopped it; or unmapped, or in a wait for good: anew */
+        hqd_wr(b, HIQ, mmCP_HQD_ACTIVE, 0);
+        wr(b, mmCP_HQD_PQ_RPTR, vram32(b, HIQ_WPTR) & (HIQ_RING_DW - 1));
+        wr(b, mmCP_HQD_ACTIVE, 1);
+        if (i % 100 == 0) {
+            check_derived(b);
+            hiq_send(b, p, pkt_set_resources(p, SET_RESOURCES_HIQ, KFD_VMIDS, 0xff));
+        }
+    }
+    CHECK(good > 500);
+    CHECK(counter(b, VKFD_CNT_QUEUE_LOAD) > 20);
+    check_derived(b);
+    bus_free(b);
+}
+
 int main(void)
 {
     test_run_list();
@@ -511,5 +572,6 @@ int main(void)
     test_query_status();
     test_unmap();
     test_invalidate_tlbs();
+    test_random_packets();
     return tap_done();
 }
