@@ -57,6 +57,14 @@ static void test_bad(void)
     b = spoil();
     list.n--;
     refused(b, "cut off");
+    /* what lies behind the end would make it a good one */
+    b = spoil();
+    pkt_run_list(list.dw + list.n, MC(LIST_IB), list.n, true);
+    for (i = 0; i < 4; i++) {
+        set_vram32(b, LIST_IB + (list.n + i) * 4, list.dw[list.n + i]);
+    }
+    list.n--;
+    refused(b, "cut off, and more behind it");
     b = spoil();
     list.dw[list.n++] = PACKET3(IT_NOP, 2);
     refused(b, "cut off in a NOP");

@@ -146,6 +146,31 @@ static void test_drop(void)
     bus_free(b);
 }
 
+/* A queue that stands still by injection keeps its slot: a swap would be a cure. */
+static void test_fetch_hang(void)
+{
+    Bus *b = sched_start(KFD_VMIDS, 1);
+    unsigned i;
+
+    for (i = 0; i < 2; i++) {
+        sq_init(b, i);
+        sq_write(b, i, SQ_OUT(i), 1);
+    }
+    list_simple(b, 0, 0, 2);
+    arm(b, "fetch:hang@1");
+    sq_kick(b, 0);
+    bus_run(b);
+    sq_kick(b, 1);
+    bus_advance(b, 20000000);
+    CHECK_EQ(vram32(b, SQ_OUT(0)) + vram32(b, SQ_OUT(1)), 0);
+    CHECK_EQ(counter(b, VKFD_CNT_QUEUE_SWAP), 0);
+    CHECK(!b->scheduled);
+    arm(b, "");
+    bus_advance(b, 2000000);
+    CHECK_EQ(vram32(b, SQ_OUT(0)) + vram32(b, SQ_OUT(1)), 2);
+    bus_free(b);
+}
+
 /* A slot that is dequeued behind the scheduler's back is free, its queue stopped. */
 static void test_taken_off(void)
 {
@@ -338,6 +363,7 @@ int main(void)
     test_hang();
     test_delay();
     test_drop();
+    test_fetch_hang();
     test_taken_off();
     test_reset();
     test_migrate();
