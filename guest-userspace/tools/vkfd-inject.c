@@ -41,6 +41,14 @@ static const char *const counter_name[VKFD_CNT_MAX] = {
 	[VKFD_CNT_REG_FAULT] = "reg-fault",
 	[VKFD_CNT_INJECTED] = "injected",
 	[VKFD_CNT_INJECT_REFUSED] = "inject-refused",
+	[VKFD_CNT_DISPATCH_SKIPPED] = "dispatch-skipped",
+	[VKFD_CNT_RUNLIST] = "runlist",
+	[VKFD_CNT_RUNLIST_BAD] = "runlist-bad",
+	[VKFD_CNT_QUEUE_MAP] = "queue-map",
+	[VKFD_CNT_QUEUE_UNMAP] = "queue-unmap",
+	[VKFD_CNT_QUEUE_LOAD] = "queue-load",
+	[VKFD_CNT_QUEUE_SWAP] = "queue-swap",
+	[VKFD_CNT_DOORBELL_WAKE] = "doorbell-wake",
 };
 
 static int no_device(int err)

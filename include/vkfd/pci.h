@@ -117,7 +117,14 @@
 #define VKFD_CNT_INJECTED		19	/* injected faults that acted */
 #define VKFD_CNT_INJECT_REFUSED		20	/* that were due and could not act */
 #define VKFD_CNT_DISPATCH_SKIPPED	21	/* dispatches with work whose shader was not run */
-#define VKFD_CNT_MAX			22
+#define VKFD_CNT_RUNLIST		22	/* run lists taken over */
+#define VKFD_CNT_RUNLIST_BAD		23	/* refused: nothing of them was mapped */
+#define VKFD_CNT_QUEUE_MAP		24	/* queues mapped by the scheduler */
+#define VKFD_CNT_QUEUE_UNMAP		25
+#define VKFD_CNT_QUEUE_LOAD		26	/* loads of a mapped queue into a slot */
+#define VKFD_CNT_QUEUE_SWAP		27	/* that gave their slot to another */
+#define VKFD_CNT_DOORBELL_WAKE		28	/* doorbells of a mapped queue without slot */
+#define VKFD_CNT_MAX			29
 
 /* GPU clock, reported as this everywhere (kHz). */
 #define VKFD_GPU_CLOCK_KHZ		100000u

@@ -284,6 +284,29 @@ static void vkfd_op_trace(void *s, VKFDTraceId id, const uint64_t *a)
         break;
     case VKFD_TRACE_SDMA_TRAP:
         trace_vkfd_sdma_trap(s, a[0], a[1]);
+    case VKFD_TRACE_SCHED_MAP:
+        trace_vkfd_sched_map(s, a[0], a[1], a[2], a[3], a[4], a[5]);
+        break;
+    case VKFD_TRACE_SCHED_UNMAP:
+        trace_vkfd_sched_unmap(s, a[0], a[1]);
+        break;
+    case VKFD_TRACE_SCHED_LOAD:
+        trace_vkfd_sched_load(s, a[0], a[1], a[2], a[3]);
+        break;
+    case VKFD_TRACE_SCHED_SWAP:
+        trace_vkfd_sched_swap(s, a[0], a[1], a[2], a[3], a[4]);
+        break;
+    case VKFD_TRACE_SCHED_WAKE:
+        trace_vkfd_sched_wake(s, a[0], a[1]);
+        break;
+    case VKFD_TRACE_SCHED_VMID:
+        trace_vkfd_sched_vmid(s, a[0], a[1], a[2]);
+        break;
+    case VKFD_TRACE_SCHED_RUNLIST:
+        trace_vkfd_sched_runlist(s, a[0], a[1], a[2], a[3]);
+        break;
+    case VKFD_TRACE_SCHED_BAD:
+        trace_vkfd_err_sched_bad(s, a[0], a[1], a[2]);
         break;
     case VKFD_TRACE_MAX:
         break;

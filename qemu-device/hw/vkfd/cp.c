@@ -23,7 +23,7 @@ bool vkfd_cp_runnable(VKFDEngine *e, unsigned hqd)
         q->parked == VKFD_PARKED_SHORT) {
         return false;
     }
-    if (q->parked == VKFD_PARKED_WAIT) {
+    if (q->parked == VKFD_PARKED_WAIT || q->parked == VKFD_PARKED_SCHED) {
         return q->poll_now;
     }
     if (vkfd_hqd_in_ib(q)) {

@@ -54,16 +54,22 @@ static bool cp_doorbell(VKFDEngine *e, uint32_t dw, uint64_t val)
     return hit;
 }
 
-/* A doorbell of the engines that have queues; false if no queue matches. */
+/*
+ * A doorbell of the engines that have queues; false if no queue matches, in a slot or
+ * mapped without one.
+ */
 static bool queue_doorbell(VKFDEngine *e, uint32_t dw, uint64_t val)
 {
+    bool hit;
+
     if (in_range(e->regs[mmBIF_SDMA0_DOORBELL_RANGE], dw)) {
-        return vkfd_sdma_doorbell(e, 0, dw, val);
+        hit = vkfd_sdma_doorbell(e, 0, dw, val);
+    } else if (in_range(e->regs[mmBIF_SDMA1_DOORBELL_RANGE], dw)) {
+        hit = vkfd_sdma_doorbell(e, 1, dw, val);
+    } else {
+        hit = cp_doorbell(e, dw, val);
     }
-    if (in_range(e->regs[mmBIF_SDMA1_DOORBELL_RANGE], dw)) {
-        return vkfd_sdma_doorbell(e, 1, dw, val);
-    }
-    return cp_doorbell(e, dw, val);
+    return hit || vkfd_sched_doorbell(e, dw, val);
 }
 
 void vkfd_doorbell_deliver(VKFDEngine *e, uint32_t dw, uint64_t val)

@@ -22,10 +22,11 @@
 
 _Static_assert(VKFD_NUM_HQD == 64, "slots are bits of a uint64_t");
 
-/* VKFDHqd.parked */
+/* VKFDHqd.parked, VKFDSdmaQueue.parked */
 #define VKFD_PARKED_NO          0
 #define VKFD_PARKED_WAIT        1       /* polled: an unsatisfied wait */
 #define VKFD_PARKED_SHORT       2       /* wptr ends inside a packet */
+#define VKFD_PARKED_SCHED       3       /* not SDMA: the scheduler has not done the packet yet */
 #define VKFD_PARKED_WPTR        3       /* SDMA only: idle, its wptr memory is polled */
 
 /* Largest QUEUE_SIZE field: a ring of 2^30 dwords, 4 GiB. */
@@ -210,7 +211,24 @@ void vkfd_hqd_doorbell(VKFDEngine *e, unsigned hqd, uint64_t val);
 void vkfd_hqd_set_wptr(VKFDEngine *e, unsigned hqd, uint64_t wptr);
 /* Nothing more is executed until the queue is dequeued. */
 void vkfd_hqd_stop(VKFDEngine *e, unsigned hqd, VKFDStop why);
-void vkfd_hqd_dequeue(VKFDEngine *e, unsigned hqd, uint32_t request);
+/* False: the request was to save, and the MQD could not be written. */
+bool vkfd_hqd_dequeue(VKFDEngine *e, unsigned hqd, uint32_t request);
+/* Write the position to the MQD as a dequeue does. False: it cannot be written. */
+bool vkfd_hqd_save(VKFDEngine *e, unsigned hqd);
+
+/* A queue loaded from its MQD by the scheduler. */
+typedef struct VKFDHqdLoad {
+    uint64_t mqd_addr;          /* VMID 0 */
+    uint64_t wptr_addr;         /* in vmid; 0: what the MQD says */
+    uint64_t wptr;              /* if there is no such address at all */
+    uint64_t index;             /* monotonic rptr of the last save, if it fits */
+    uint32_t doorbell;          /* dword index */
+    uint32_t vmid;
+} VKFDHqdLoad;
+
+/* Load slot hqd, which is not active, from an MQD in host order, and start it. */
+void vkfd_hqd_load(VKFDEngine *e, unsigned hqd, const uint32_t *mqd,
+                   const VKFDHqdLoad *l);
 
 /* ---- cp.c ---- */
 
@@ -320,6 +338,44 @@ void vkfd_wait_reg_written(VKFDEngine *e);
 void vkfd_wait_rearm(VKFDEngine *e);
 void vkfd_wait_timer(VKFDEngine *e);
 
+/* ---- sched*.c, runlist.c: the scheduler firmware ---- */
+
+void vkfd_sched_reset(VKFDEngine *e);
+/* The same while the rest of the part goes on: VMIDs and SDMA queues are let go. */
+void vkfd_sched_soft_reset(VKFDEngine *e);
+/* Before post_load, when active_mask is rebuilt: is what was loaded consistent? */
+bool vkfd_sched_state_ok(VKFDEngine *e);
+void vkfd_sched_post_load(VKFDEngine *e);
+/* Give slots to queues that want one; after the command processors ran. */
+void vkfd_sched_run(VKFDEngine *e);
+void vkfd_sched_timer(VKFDEngine *e);
+/* A doorbell no slot matched. False: no queue without a slot has it either. */
+bool vkfd_sched_doorbell(VKFDEngine *e, uint32_t dw, uint64_t val);
+/* The device wrote len bytes at a physical address. */
+void vkfd_sched_mem_written(VKFDEngine *e, uint64_t pa, uint64_t len);
+/* Page tables of these VMIDs changed. */
+void vkfd_sched_invalidated(VKFDEngine *e, uint32_t vmids);
+/* An active slot is about to be dequeued by somebody else than the scheduler. */
+void vkfd_sched_hqd_off(VKFDEngine *e, unsigned hqd, uint32_t request);
+/* A user queue of an SDMA engine is off, or as good as: not by the scheduler. */
+void vkfd_sched_rlc_off(VKFDEngine *e, unsigned engine, unsigned rlc);
+
+/* Handlers of the PM4 table. */
+VKFDPm4Result vkfd_sched_set_resources(VKFDEngine *e, const VKFDPm4Ctx *c,
+                                       const uint32_t *body);
+VKFDPm4Result vkfd_sched_pm4_map_process(VKFDEngine *e, const VKFDPm4Ctx *c,
+                                         const uint32_t *body);
+VKFDPm4Result vkfd_sched_pm4_map_queues(VKFDEngine *e, const VKFDPm4Ctx *c,
+                                        const uint32_t *body);
+VKFDPm4Result vkfd_sched_run_list(VKFDEngine *e, const VKFDPm4Ctx *c,
+                                  const uint32_t *body);
+VKFDPm4Result vkfd_sched_unmap_queues(VKFDEngine *e, const VKFDPm4Ctx *c,
+                                      const uint32_t *body);
+VKFDPm4Result vkfd_sched_query_status(VKFDEngine *e, const VKFDPm4Ctx *c,
+                                      const uint32_t *body);
+VKFDPm4Result vkfd_sched_invalidate_tlbs(VKFDEngine *e, const VKFDPm4Ctx *c,
+                                         const uint32_t *body);
+
 /* ---- doorbell.c ---- */
 
 /* A doorbell of the compute engines arrives that was held back. */
@@ -375,10 +431,13 @@ typedef enum VKFDSdmaState {
     VKFD_SDMA_OFF,              /* no queue is loaded */
     VKFD_SDMA_IDLE,             /* nothing to do: rptr is wptr */
     VKFD_SDMA_BUSY,             /* runs, or will in a moment */
-    VKFD_SDMA_PARKED,           /* in an unsatisfied wait */
+    VKFD_SDMA_PARKED,           /* in an unsatisfied wait, or idle and polls its wptr */
+    VKFD_SDMA_HELD,             /* stands still by fault injection */
     VKFD_SDMA_STOPPED,          /* bad packet or fault: until it is unloaded */
 } VKFDSdmaState;
 
+/* Is it loaded? By registers alone: also of a state that is not checked yet. */
+bool vkfd_sdma_rlc_on(const VKFDEngine *e, unsigned engine, unsigned rlc);
 /* Lowest RLC queue of an engine (0, 1) that is not loaded, or -1. */
 int vkfd_sdma_rlc_free(const VKFDEngine *e, unsigned engine);
 /*
@@ -437,6 +496,8 @@ VKFDRmw vkfd_vm_atomic(VKFDEngine *e, unsigned hub, uint32_t vmid, uint64_t va,
 /* Physical address of one byte, canonical (own BAR0 becomes VRAM). */
 VKFDFault vkfd_vm_translate(VKFDEngine *e, unsigned hub, uint32_t vmid,
                             uint64_t va, bool write, uint64_t *pa, bool *prt);
+/* Forget what the TLBs hold of these VMIDs: of the GFX hub, and of the MM hub if mm. */
+void vkfd_vm_flush(VKFDEngine *e, uint32_t vmids, bool mm);
 /* Latch and report a fault. */
 void vkfd_vm_fault(VKFDEngine *e, unsigned hub, uint32_t vmid, uint64_t va,
                    bool write, VKFDFault kind);

@@ -29,6 +29,13 @@ static const char *const counter_names[VKFD_CNT_MAX] = {
     [VKFD_CNT_INJECTED] = "injected",
     [VKFD_CNT_INJECT_REFUSED] = "inject-refused",
     [VKFD_CNT_DISPATCH_SKIPPED] = "dispatch-skipped",
+    [VKFD_CNT_RUNLIST] = "runlist",
+    [VKFD_CNT_RUNLIST_BAD] = "runlist-bad",
+    [VKFD_CNT_QUEUE_MAP] = "queue-map",
+    [VKFD_CNT_QUEUE_UNMAP] = "queue-unmap",
+    [VKFD_CNT_QUEUE_LOAD] = "queue-load",
+    [VKFD_CNT_QUEUE_SWAP] = "queue-swap",
+    [VKFD_CNT_DOORBELL_WAKE] = "doorbell-wake",
 };
 
 const char *vkfd_counter_name(unsigned counter)
@@ -122,6 +129,7 @@ void vkfd_engine_reset(VKFDEngine *e, bool cold)
         e->ops.set_timer(e->opaque, i, -1);
     }
     vkfd_inject_reset(e, cold);
+    vkfd_sched_reset(e);
 }
 
 void vkfd_engine_set_bars(VKFDEngine *e, bool valid, uint64_t bar0_addr,
@@ -138,6 +146,7 @@ void vkfd_engine_run(VKFDEngine *e)
     e->run_pending = false;
     vkfd_cp_run_all(e);
     vkfd_sdma_run_all(e);
+    vkfd_sched_run(e);
     vkfd_wait_rearm(e);
 }
 
@@ -147,6 +156,8 @@ void vkfd_engine_timer(VKFDEngine *e, unsigned which)
         vkfd_wait_timer(e);
     } else if (which == VKFD_TIMER_INJECT) {
         vkfd_inject_timer(e);
+    } else if (which == VKFD_TIMER_SCHED) {
+        vkfd_sched_timer(e);
     }
 }
 
@@ -160,7 +171,7 @@ void vkfd_engine_irq_path_up(VKFDEngine *e)
 /* State of one loaded queue: in range, and the flags agree with each other. */
 static bool hqd_ok(const VKFDHqd *q)
 {
-    if (q->stop >= VKFD_STOP_MAX || q->parked > VKFD_PARKED_SHORT ||
+    if (q->stop >= VKFD_STOP_MAX || q->parked > VKFD_PARKED_SCHED ||
         q->poll_now > 1 || q->wait_mem > VKFD_WAIT_ADDRS ||
         (q->wait_mem && q->wait_len != 4 && q->wait_len != 8)) {
         return false;
@@ -168,7 +179,8 @@ static bool hqd_ok(const VKFDHqd *q)
     if (q->parked && (!vkfd_hqd_active(q) || q->stop)) {
         return false;
     }
-    if (q->poll_now && q->parked != VKFD_PARKED_WAIT) {
+    if (q->poll_now && q->parked != VKFD_PARKED_WAIT &&
+        q->parked != VKFD_PARKED_SCHED) {
         return false;
     }
     return q->parked != VKFD_PARKED_WAIT ||
@@ -203,7 +215,7 @@ static bool state_ok(VKFDEngine *e)
             return false;
         }
     }
-    return true;
+    return vkfd_sched_state_ok(e);
 }
 
 bool vkfd_engine_post_load(VKFDEngine *e)
@@ -226,11 +238,12 @@ bool vkfd_engine_post_load(VKFDEngine *e)
 
         vkfd_hqd_set_active(e, i, vkfd_hqd_active(q));
         vkfd_hqd_set_parked(e, i, q->parked);
-        if (q->parked == VKFD_PARKED_WAIT) {
+        if (q->parked == VKFD_PARKED_WAIT || q->parked == VKFD_PARKED_SCHED) {
             q->poll_now = 1;
         }
     }
     vkfd_sdma_post_load(e);
+    vkfd_sched_post_load(e);
     vkfd_inject_post_load(e);
     vkfd_kick(e);
     return true;

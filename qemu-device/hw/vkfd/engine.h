@@ -32,6 +32,7 @@
 #include <vkfd/regs_sdma.h>
 
 #include "inject.h"
+#include "sched.h"
 
 /* ---- fixed sizes and limits (all named; docs/hw-spec.md lists them) ---- */
 
@@ -83,6 +84,7 @@
 enum {
     VKFD_TIMER_WAIT,            /* next poll of a parked queue */
     VKFD_TIMER_INJECT,          /* next delayed action of fault injection */
+    VKFD_TIMER_SCHED,           /* quantum, or a poll of queues without a slot */
     VKFD_NUM_TIMERS,
 };
 
@@ -142,6 +144,14 @@ typedef enum VKFDTraceId {
     VKFD_TRACE_SDMA_PARK,       /* sdma, 1 memory 0 register, address, next poll (ns) */
     VKFD_TRACE_SDMA_WAKE,       /* sdma, 0 device write, 1 register, 2 timer */
     VKFD_TRACE_SDMA_TRAP,       /* sdma, context */
+    VKFD_TRACE_SCHED_MAP,       /* queue, engine, pasid, doorbell, MQD, flags */
+    VKFD_TRACE_SCHED_UNMAP,     /* queue, its state */
+    VKFD_TRACE_SCHED_LOAD,      /* queue, engine, slot, vmid */
+    VKFD_TRACE_SCHED_SWAP,      /* queue, engine, slot, VKFDSchedState, addresses */
+    VKFD_TRACE_SCHED_WAKE,      /* queue, 0 doorbell, 1 device write, 2 poll, 3 tables, 4 turn */
+    VKFD_TRACE_SCHED_VMID,      /* vmid, pasid or 0, page directory */
+    VKFD_TRACE_SCHED_RUNLIST,   /* address, dwords read, VKFDSchedBad, where it ended */
+    VKFD_TRACE_SCHED_BAD,       /* hqd, opcode, VKFDSchedBad */
     VKFD_TRACE_MAX,
 } VKFDTraceId;
 
@@ -318,6 +328,7 @@ struct VKFDEngine {
     VKFDSdmaQueue sdma[VKFD_NUM_SDMA_QUEUES];
     uint64_t sdma_ts_offset[VKFD_NUM_SDMA];     /* local time stamp - GPU clock */
     uint8_t next_sdma;                  /* round robin, as next_hqd */
+    VKFDSched sched;
 
     /* ---- derived: not migrated, rebuilt by vkfd_engine_post_load() ---- */
     uint64_t bar0, bar0_size, bar2;     /* by vkfd_engine_set_bars() */
@@ -327,6 +338,7 @@ struct VKFDEngine {
     uint64_t waiting_mask;              /* bit n: slot n is parked in a wait */
     uint32_t inject_hooks;              /* bit n: a spec is armed at VKFDInjectPoint n */
     uint64_t inject_blocked;            /* bit n: slot n stands still by injection */
+    VKFDSchedDerived sd;
     uint32_t extra_units;               /* the packet at hand costs these more */
     uint32_t sdma_active;               /* bit n: SDMA queue n is on */
     uint32_t sdma_waiting;              /* bit n: SDMA queue n is parked for a poll */

@@ -422,6 +422,20 @@ static void clear_fault(VKFDEngine *e, unsigned hub)
     *vm_reg(e, hub, mmVM_L2_PROTECTION_FAULT_ADDR_HI32) = 0;
 }
 
+void vkfd_vm_flush(VKFDEngine *e, uint32_t vmids, bool mm)
+{
+    unsigned i;
+
+    for (i = 0; i < VKFD_NUM_VMID; i++) {
+        if (vmids & 1u << i) {
+            memset(e->tlb[VKFD_HUB_GFX][i], 0, sizeof(e->tlb[0][i]));
+            if (mm) {
+                memset(e->tlb[VKFD_HUB_MM][i], 0, sizeof(e->tlb[0][i]));
+            }
+        }
+    }
+}
+
 /* Complete at once. The address range is not looked at: a VMID goes as a whole. */
 static void invalidate(VKFDEngine *e, unsigned hub, unsigned eng, uint32_t req)
 {
@@ -429,6 +443,9 @@ static void invalidate(VKFDEngine *e, unsigned hub, unsigned eng, uint32_t req)
     unsigned i;
 
     vkfd_inject_invalidate(e, hub, vmids);
+    if (hub == VKFD_HUB_GFX) {
+        vkfd_sched_invalidated(e, vmids);
+    }
     for (i = 0; i < VKFD_NUM_VMID; i++) {
         if (vmids & 1u << i) {
             memset(e->tlb[hub][i], 0, sizeof(e->tlb[hub][i]));

@@ -95,6 +95,7 @@ static void soft_reset(VKFDEngine *e, uint32_t val)
         q->epoch++;
     }
     vkfd_inject_cp_reset(e);
+    vkfd_sched_soft_reset(e);
     vkfd_wait_rearm(e);
 }
 

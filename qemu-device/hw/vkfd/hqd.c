@@ -108,7 +108,8 @@ static bool has_poll_addr(VKFDHqd *q)
            HQD(q, CP_HQD_PQ_WPTR_POLL_ADDR_HI);
 }
 
-static void activate(VKFDEngine *e, unsigned hqd)
+/* index: the monotonic rptr, if that is known; only a full ring needs it. */
+static void activate(VKFDEngine *e, unsigned hqd, const uint64_t *index)
 {
     VKFDHqd *q = &e->hqd[hqd];
     uint64_t mask, wptr = vkfd_hqd_wptr(q);
@@ -140,6 +141,10 @@ static void activate(VKFDEngine *e, unsigned hqd)
     mask = vkfd_hqd_ring_dw(q) - 1;
     if (!aql || q->stop) {
         q->rptr = wptr - ((wptr - HQD(q, CP_HQD_PQ_RPTR)) & mask);
+        if (index && wptr - *index == mask + 1 &&
+            (*index & mask) == (q->rptr & mask)) {
+            q->rptr = *index;
+        }
     }
     q->reported_rptr = q->rptr & mask;
     HQD(q, CP_HQD_PQ_RPTR) = q->rptr & mask;
@@ -157,7 +162,7 @@ static void activate(VKFDEngine *e, unsigned hqd)
  * What a later load of the MQD needs to go on here. The MQD lies in VMID 0; one
  * that cannot be written is the driver's error, not a fault of the queue.
  */
-static void save_mqd(VKFDEngine *e, VKFDHqd *q)
+bool vkfd_hqd_save(VKFDEngine *e, unsigned hqd)
 {
     static const uint32_t saved[] = {
         mmCP_HQD_VMID, mmCP_HQD_PQ_RPTR, mmCP_HQD_IB_BASE_ADDR,
@@ -165,12 +170,13 @@ static void save_mqd(VKFDEngine *e, VKFDHqd *q)
         mmCP_HQD_ATOMIC0_PREOP_LO, mmCP_HQD_ATOMIC0_PREOP_HI,
         mmCP_HQD_HQ_STATUS1, mmCP_HQD_PQ_WPTR_LO, mmCP_HQD_PQ_WPTR_HI,
     };
+    VKFDHqd *q = &e->hqd[hqd];
     uint64_t fault_va, mqd = vkfd_pair(HQD(q, CP_MQD_BASE_ADDR),
                                        HQD(q, CP_MQD_BASE_ADDR_HI));
     unsigned i;
 
     if (!mqd) {
-        return;
+        return true;
     }
     for (i = 0; i < sizeof(saved) / sizeof(saved[0]); i++) {
         uint32_t v = vkfd_le32(*vkfd_hqd_reg(q, saved[i]));
@@ -179,31 +185,66 @@ static void save_mqd(VKFDEngine *e, VKFDHqd *q)
                           mqd + V9_MQD_DW_OF(saved[i]) * 4, &v, sizeof(v),
                           &fault_va) != VKFD_FAULT_NONE) {
             vkfd_guest_error(e, "dequeue: the MQD cannot be written");
-            return;
+            return false;
         }
     }
+    return true;
 }
 
-void vkfd_hqd_dequeue(VKFDEngine *e, unsigned hqd, uint32_t request)
+bool vkfd_hqd_dequeue(VKFDEngine *e, unsigned hqd, uint32_t request)
 {
     VKFDHqd *q = &e->hqd[hqd];
+    bool ok = true;
 
     HQD(q, CP_HQD_DEQUEUE_REQUEST) = 0;
     if (!vkfd_hqd_active(q)) {
-        return;
+        return true;
     }
     vkfd_trace(e, VKFD_TRACE_HQD_DEQUEUE, hqd, request,
                HQD(q, CP_HQD_PQ_RPTR), HQD(q, CP_HQD_IB_RPTR),
                q->parked == VKFD_PARKED_WAIT, 0);
     vkfd_inject_hqd_off(e, hqd);
+    vkfd_sched_hqd_off(e, hqd, request);
     vkfd_hqd_set_parked(e, hqd, VKFD_PARKED_NO);
     q->poll_now = 0;
     q->stop = VKFD_STOP_NONE;
     if (request == VKFD_DEQUEUE_DRAIN || request == VKFD_DEQUEUE_SAVE_WAVES) {
-        save_mqd(e, q);
+        ok = vkfd_hqd_save(e, hqd);
     }
     vkfd_hqd_set_active(e, hqd, false);
     vkfd_wait_rearm(e);
+    return ok;
+}
+
+void vkfd_hqd_load(VKFDEngine *e, unsigned hqd, const uint32_t *mqd,
+                   const VKFDHqdLoad *l)
+{
+    VKFDHqd *q = &e->hqd[hqd];
+    uint32_t i;
+
+    for (i = 0; i < VKFD_HQD_DW; i++) {
+        q->regs[i] = mqd[V9_MQD_HQD_FIRST_DW + i] & hqd_mask(mmCP_MQD_BASE_ADDR + i);
+    }
+    if (HQD(q, CP_HQD_PERSISTENT_STATE) & CP_HQD_PERSISTENT_STATE__PRELOAD_REQ_MASK) {
+        memcpy(q->sh, &mqd[V9_MQD_SH_FIRST_DW], V9_MQD_SH_DW * 4);
+    }
+    HQD(q, CP_MQD_BASE_ADDR) = l->mqd_addr & hqd_mask(mmCP_MQD_BASE_ADDR);
+    HQD(q, CP_MQD_BASE_ADDR_HI) = (l->mqd_addr >> 32) & hqd_mask(mmCP_MQD_BASE_ADDR_HI);
+    HQD(q, CP_HQD_ACTIVE) = 0;
+    HQD(q, CP_HQD_VMID) = VKFD_PUT(l->vmid, CP_HQD_VMID__IB_VMID, l->vmid);
+    if (l->wptr_addr) {
+        HQD(q, CP_HQD_PQ_WPTR_POLL_ADDR) = l->wptr_addr;
+        HQD(q, CP_HQD_PQ_WPTR_POLL_ADDR_HI) =
+            (l->wptr_addr >> 32) & hqd_mask(mmCP_HQD_PQ_WPTR_POLL_ADDR_HI);
+    }
+    HQD(q, CP_HQD_PQ_WPTR_LO) = l->wptr;
+    HQD(q, CP_HQD_PQ_WPTR_HI) = l->wptr >> 32;
+    HQD(q, CP_HQD_PQ_DOORBELL_CONTROL) =
+        VKFD_PUT(HQD(q, CP_HQD_PQ_DOORBELL_CONTROL),
+                 CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_OFFSET, l->doorbell) |
+        CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_EN_MASK;
+    HQD(q, CP_HQD_PQ_DOORBELL_CONTROL) &= ~CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_HIT_MASK;
+    activate(e, hqd, &l->index);
 }
 
 void vkfd_hqd_set_wptr(VKFDEngine *e, unsigned hqd, uint64_t wptr)
@@ -286,7 +327,7 @@ void vkfd_hqd_write(VKFDEngine *e, uint32_t dw, uint32_t val)
         if (!(val & CP_HQD_ACTIVE__ACTIVE_MASK)) {
             vkfd_hqd_dequeue(e, hqd, 0);
         } else if (!vkfd_hqd_active(q)) {
-            activate(e, hqd);
+            activate(e, hqd, NULL);
         }
         break;
     case mmCP_HQD_DEQUEUE_REQUEST:

@@ -11,6 +11,7 @@
 #include <vkfd/aql.h>
 #include <vkfd/doorbell.h>
 #include <vkfd/ih.h>
+#include <vkfd/pm4_sched.h>
 
 /* Opcodes the header does not name because nothing executes them. */
 #define IT_CONTEXT_CONTROL              0x28
@@ -106,6 +107,8 @@ static VKFDPm4Result flush(VKFDEngine *e, const VKFDPm4Ctx *c,
 }
 
 #define SKIP(op, flags) [IT_##op] = { #op, 1, BODY_MAX, flags, NULL }
+#define SCHED(op, flags, handler) \
+    [IT_##op] = { #op, op##_DW, op##_DW, VKFD_PM4_PRIV | (flags), handler }
 
 static const VKFDPm4Op ops[256] = {
     [IT_NOP] = { "NOP", 0, BODY_MAX, 0, NULL },
@@ -128,6 +131,14 @@ static const VKFDPm4Op ops[256] = {
                              vkfd_pm4_set_uconfig_reg },
     [IT_SET_CONFIG_REG] = { "SET_CONFIG_REG", 2, BODY_MAX, 0,
                             vkfd_pm4_set_config_reg },
+    /* Interface queues of the kernel only, which sched-pm4.c knows. */
+    SCHED(SET_RESOURCES, 0, vkfd_sched_set_resources),
+    SCHED(MAP_PROCESS, 0, vkfd_sched_pm4_map_process),
+    SCHED(MAP_QUEUES, 0, vkfd_sched_pm4_map_queues),
+    SCHED(UNMAP_QUEUES, 0, vkfd_sched_unmap_queues),
+    SCHED(QUERY_STATUS, 0, vkfd_sched_query_status),
+    SCHED(RUN_LIST, 0, vkfd_sched_run_list),
+    SCHED(INVALIDATE_TLBS, VKFD_PM4_RING_ONLY, vkfd_sched_invalidate_tlbs),
     /* Known, not modelled; docs/hw-spec.md says why. */
     SKIP(SET_BASE, 0),
     SKIP(CLEAR_STATE, 0),
@@ -140,7 +151,6 @@ static const VKFDPm4Op ops[256] = {
     SKIP(WAIT_ON_CE_COUNTER, 0),
     SKIP(SWITCH_BUFFER, 0),
     SKIP(FRAME_CONTROL, 0),
-    SKIP(INVALIDATE_TLBS, VKFD_PM4_PRIV | VKFD_PM4_RING_ONLY),
     SKIP(RUN_CLEANER_SHADER, VKFD_PM4_PRIV),
 };
 

@@ -137,6 +137,12 @@ static inline bool vkfd_sdma_selectable(const VKFDEngine *e, unsigned id)
            (SDMA(e, id, DOORBELL) & SDMA0_GFX_DOORBELL__ENABLE_MASK);
 }
 
+/* A driver's queue that is off for good is left with RB_ENABLE and no doorbell. */
+static inline bool vkfd_sdma_loaded(const VKFDEngine *e, unsigned id)
+{
+    return vkfd_sdma_active(e, id) && vkfd_sdma_selectable(e, id);
+}
+
 static inline bool vkfd_sdma_midcmd(const VKFDEngine *e, unsigned id)
 {
     return SDMA(e, id, MIDCMD_CNTL) & SDMA0_GFX_MIDCMD_CNTL__DATA_VALID_MASK;
@@ -193,6 +199,8 @@ bool vkfd_sdma_idle(const VKFDEngine *e, unsigned id);
 void vkfd_sdma_enable(VKFDEngine *e, unsigned id);
 /* The queue is off, at once; its registers tell where it was. */
 void vkfd_sdma_off(VKFDEngine *e, unsigned id);
+/* The scheduler may have loaded it: it is told if somebody else took it off. */
+void vkfd_sdma_tell_sched(VKFDEngine *e, unsigned id);
 /* Go on at RB_RPTR anew: what was begun there, an IB, a skip, is forgotten. */
 void vkfd_sdma_restart(VKFDEngine *e, unsigned id);
 void vkfd_sdma_set_wptr(VKFDEngine *e, unsigned id, uint64_t wptr);

@@ -236,6 +236,7 @@ void vkfd_sdma_reg_write(VKFDEngine *e, uint32_t dw, uint32_t val)
 
     if (id >= 0) {
         write_queue(e, id, reg, val);
+        vkfd_sdma_tell_sched(e, id);
         return;
     }
     switch (reg) {
@@ -277,6 +278,13 @@ static bool on(const VKFDEngine *e, unsigned id)
 {
     return (SDMA(e, id, RB_CNTL) & SDMA0_GFX_RB_CNTL__RB_ENABLE_MASK) ||
            (e->sdma[id].held & VKFD_SDMA_HELD_DEQUEUING);
+}
+
+bool vkfd_sdma_rlc_on(const VKFDEngine *e, unsigned engine, unsigned rlc)
+{
+    unsigned id = engine * VKFD_SDMA_QUEUES + VKFD_SDMA_BLOCK_RLC0 + rlc;
+
+    return on(e, id) && vkfd_sdma_selectable(e, id);
 }
 
 static bool queue_ok(const VKFDEngine *e, unsigned id)

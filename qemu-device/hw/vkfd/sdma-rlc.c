@@ -28,18 +28,12 @@ static unsigned rlc_id(unsigned engine, unsigned rlc)
     return engine * VKFD_SDMA_QUEUES + VKFD_SDMA_BLOCK_RLC0 + rlc;
 }
 
-/* A driver's queue that is off for good is left with RB_ENABLE and no doorbell. */
-static bool loaded(const VKFDEngine *e, unsigned id)
-{
-    return vkfd_sdma_active(e, id) && vkfd_sdma_selectable(e, id);
-}
-
 int vkfd_sdma_rlc_free(const VKFDEngine *e, unsigned engine)
 {
     unsigned rlc;
 
     for (rlc = 0; engine < VKFD_NUM_SDMA && rlc < VKFD_SDMA_NUM_RLC; rlc++) {
-        if (!loaded(e, rlc_id(engine, rlc))) {
+        if (!vkfd_sdma_loaded(e, rlc_id(engine, rlc))) {
             return rlc;
         }
     }
@@ -56,7 +50,7 @@ bool vkfd_sdma_rlc_load(VKFDEngine *e, unsigned engine, unsigned rlc,
         return false;
     }
     id = rlc_id(engine, rlc);
-    if (loaded(e, id)) {
+    if (vkfd_sdma_loaded(e, id)) {
         return false;
     }
     vkfd_sdma_off(e, id);
@@ -89,7 +83,7 @@ bool vkfd_sdma_rlc_unload(VKFDEngine *e, unsigned engine, unsigned rlc,
         return false;
     }
     id = rlc_id(engine, rlc);
-    if (!loaded(e, id)) {
+    if (!vkfd_sdma_loaded(e, id)) {
         return false;
     }
     vkfd_sdma_off(e, id);
@@ -118,18 +112,24 @@ VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine,
     }
     id = rlc_id(engine, rlc);
     q = &e->sdma[id];
-    if (!loaded(e, id)) {
+    if (!vkfd_sdma_loaded(e, id)) {
         return VKFD_SDMA_OFF;
     }
     if (q->stop) {
         return VKFD_SDMA_STOPPED;
     }
-    if (q->parked == VKFD_PARKED_WAIT) {
+    if (q->held & (VKFD_SDMA_HELD_STALLED | VKFD_SDMA_HELD_DEQUEUING)) {
+        return VKFD_SDMA_HELD;
+    }
+    if (q->parked == VKFD_PARKED_WAIT || q->parked == VKFD_PARKED_WPTR) {
         if (wait_pa && q->wait_mem) {
             *wait_pa = q->wait_pa;
         }
         return VKFD_SDMA_PARKED;
     }
-    return vkfd_sdma_idle(e, id) || q->parked == VKFD_PARKED_SHORT ? VKFD_SDMA_IDLE
-                                                                   : VKFD_SDMA_BUSY;
+    if (!vkfd_sdma_idle(e, id) && q->parked != VKFD_PARKED_SHORT) {
+        return VKFD_SDMA_BUSY;
+    }
+    /* More to do may come without a doorbell. */
+    return vkfd_sdma_polls_wptr(e, id) ? VKFD_SDMA_PARKED : VKFD_SDMA_IDLE;
 }

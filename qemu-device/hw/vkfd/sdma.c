@@ -204,7 +204,16 @@ void vkfd_sdma_off(VKFDEngine *e, unsigned id)
     vkfd_sdma_set_parked(e, id, VKFD_PARKED_NO);
     q->stop = VKFD_STOP_NONE;
     vkfd_sdma_set_active(e, id, false);
+    vkfd_sdma_tell_sched(e, id);
     vkfd_wait_rearm(e);
+}
+
+void vkfd_sdma_tell_sched(VKFDEngine *e, unsigned id)
+{
+    if (vkfd_sdma_is_rlc(id) && !vkfd_sdma_loaded(e, id)) {
+        vkfd_sched_rlc_off(e, id / VKFD_SDMA_QUEUES,
+                           id % VKFD_SDMA_QUEUES - VKFD_SDMA_BLOCK_RLC0);
+    }
 }
 
 /* ---- fetching ---- */

@@ -125,9 +125,18 @@ static void vkfd_timer_inject(void *opaque)
     vkfd_engine_timer(&s->engine, VKFD_TIMER_INJECT);
 }
 
+static void vkfd_timer_sched(void *opaque)
+{
+    VKFDState *s = opaque;
+
+    vkfd_sync_bars(s);
+    vkfd_engine_timer(&s->engine, VKFD_TIMER_SCHED);
+}
+
 static QEMUTimerCB *const vkfd_timer_cb[VKFD_NUM_TIMERS] = {
     [VKFD_TIMER_WAIT] = vkfd_timer_wait,
     [VKFD_TIMER_INJECT] = vkfd_timer_inject,
+    [VKFD_TIMER_SCHED] = vkfd_timer_sched,
 };
 
 /*

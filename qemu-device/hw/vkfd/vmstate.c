@@ -175,6 +175,91 @@ static const VMStateDescription vmstate_vkfd_sdma = {
     }
 };
 
+static const VMStateDescription vmstate_vkfd_sched_proc = {
+    .name = "vkfd/sched/process",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(pd_base, VKFDSchedProc),
+        VMSTATE_UINT64(completion, VKFDSchedProc),
+        VMSTATE_INT64(since, VKFDSchedProc),
+        VMSTATE_UINT32(sh_mem_bases, VKFDSchedProc),
+        VMSTATE_UINT32(sh_mem_config, VKFDSchedProc),
+        VMSTATE_UINT32(tba_lo, VKFDSchedProc),
+        VMSTATE_UINT32(tba_hi, VKFDSchedProc),
+        VMSTATE_UINT32(tma_lo, VKFDSchedProc),
+        VMSTATE_UINT32(tma_hi, VKFDSchedProc),
+        VMSTATE_UINT16(pasid, VKFDSchedProc),
+        VMSTATE_UINT8(used, VKFDSchedProc),
+        VMSTATE_UINT8(vmid, VKFDSchedProc),
+        VMSTATE_UINT8(quantum, VKFDSchedProc),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_vkfd_sched_queue = {
+    .name = "vkfd/sched/queue",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(mqd, VKFDSchedQueue),
+        VMSTATE_UINT64(wptr_addr, VKFDSchedQueue),
+        VMSTATE_UINT64(wptr, VKFDSchedQueue),
+        VMSTATE_INT64(since, VKFDSchedQueue),
+        VMSTATE_UINT32(doorbell, VKFDSchedQueue),
+        VMSTATE_UINT16(proc, VKFDSchedQueue),
+        VMSTATE_UINT8(state, VKFDSchedQueue),
+        VMSTATE_UINT8(engine, VKFDSchedQueue),
+        VMSTATE_UINT8(slot, VKFDSchedQueue),
+        VMSTATE_UINT8(flags, VKFDSchedQueue),
+        VMSTATE_UINT8(vmid, VKFDSchedQueue),
+        VMSTATE_UINT8(unmap, VKFDSchedQueue),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+/* Sent once an interface queue told the scheduler something. */
+static bool vkfd_sched_needed(void *opaque)
+{
+    VKFDEngine *e = opaque;
+
+    return e->sched.queue_top || e->sched.proc_top ||
+           e->sched.vmid_mask[0] || e->sched.vmid_mask[1] ||
+           e->sched.queue_mask[0] || e->sched.queue_mask[1];
+}
+
+/* Only as much of the tables as is used is sent: it must fit before it is read. */
+static bool vkfd_sched_tops_ok(void *opaque, int version_id)
+{
+    VKFDEngine *e = opaque;
+
+    return e->sched.queue_top <= VKFD_SCHED_QUEUES &&
+           e->sched.proc_top <= VKFD_SCHED_PROCS;
+}
+
+static const VMStateDescription vmstate_vkfd_sched = {
+    .name = "vkfd/engine/sched",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = vkfd_sched_needed,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(sched.queue_top, VKFDEngine),
+        VMSTATE_UINT32(sched.proc_top, VKFDEngine),
+        VMSTATE_VALIDATE("tables of the scheduler too large", vkfd_sched_tops_ok),
+        VMSTATE_UINT64_ARRAY(sched.queue_mask, VKFDEngine, 2),
+        VMSTATE_UINT32_ARRAY(sched.vmid_mask, VKFDEngine, 2),
+        VMSTATE_UINT32_ARRAY(sched.unmap_latency, VKFDEngine, 2),
+        VMSTATE_UINT32(sched.ticks, VKFDEngine),
+        VMSTATE_INT64(sched.tick, VKFDEngine),
+        VMSTATE_UINT16(sched.map_proc, VKFDEngine),
+        VMSTATE_STRUCT_VARRAY_UINT32(sched.proc, VKFDEngine, sched.proc_top, 1,
+                                     vmstate_vkfd_sched_proc, VKFDSchedProc),
+        VMSTATE_STRUCT_VARRAY_UINT32(sched.queue, VKFDEngine, sched.queue_top, 1,
+                                     vmstate_vkfd_sched_queue, VKFDSchedQueue),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 static const VMStateDescription vmstate_vkfd_engine = {
     .name = "vkfd/engine",
     .version_id = 1,
@@ -205,6 +290,7 @@ static const VMStateDescription vmstate_vkfd_engine = {
     .subsections = (const VMStateDescription * const []) {
         &vmstate_vkfd_inject,
         &vmstate_vkfd_sdma,
+        &vmstate_vkfd_sched,
         NULL
     }
 };
@@ -216,7 +302,7 @@ static int vkfd_vmstate_post_load(void *opaque, int version_id)
 
 const VMStateDescription vmstate_vkfd = {
     .name = "vkfd",
-    .version_id = 3,            /* 3: counters of dispatches; 2: of injection */
+    .version_id = 3,            /* 3: counters of dispatches and the scheduler; 2: of injection */
     .minimum_version_id = 3,
     .post_load = vkfd_vmstate_post_load,
     .fields = (const VMStateField[]) {

@@ -174,6 +174,7 @@ void vkfd_wait_mem_written(VKFDEngine *e, uint64_t pa, uint64_t len)
 {
     uint64_t mask = e->waiting_mask;
 
+    vkfd_sched_mem_written(e, pa, len);
     while (mask) {
         unsigned i = vkfd_mask_next(&mask), k;
         VKFDHqd *q = &e->hqd[i];

@@ -5,14 +5,10 @@
 #include "qemu/bswap.h"
 #include "qemu/module.h"
 #include "libqtest.h"
-#include "qobject/qdict.h"
 #include "hw/pci/pci_regs.h"
 #include "libqos/pci-pc.h"
 #include "libqos/malloc-pc.h"
 #include "libqos/vkfd.h"
-
-#define MIGRATION_ARGS "-machine pc -m 128M -vga none -nic none " \
-                       "-device vkfd,addr=04.0,id=vkfd0,vram-size=64M"
 
 typedef struct Work {
     QVkfdQueue waiting, endless;
@@ -144,54 +140,10 @@ static void test_flr(void *obj, void *data, QGuestAllocator *alloc)
     g_assert_cmpuint(qvkfd_counter(q, VKFD_CNT_PARKED), >=, parked);
 }
 
-/* Events are on from the handshake; "completed" is the last one. */
-static void wait_migrated(QTestState *qts)
-{
-    for (;;) {
-        QDict *ev = qtest_qmp_eventwait_ref(qts, "MIGRATION");
-        const char *status = qdict_get_str(qdict_get_qdict(ev, "data"),
-                                           "status");
-        bool done = g_str_equal(status, "completed");
-
-        g_assert_cmpstr(status, !=, "failed");
-        qobject_unref(ev);
-        if (done) {
-            return;
-        }
-    }
-}
-
-static void migration_events(QTestState *qts)
-{
-    qtest_qmp_assert_success(qts, "{ 'execute': 'migrate-set-capabilities', "
-        "'arguments': { 'capabilities': [ "
-        "{ 'capability': 'events', 'state': true } ] } }");
-}
-
-static void migrate(QTestState *from, QTestState *to)
-{
-    g_autofree char *dir = g_dir_make_tmp("vkfd-test-XXXXXX", NULL);
-    g_autofree char *uri = NULL, *path = NULL;
-
-    g_assert_nonnull(dir);
-    path = g_build_filename(dir, "state", NULL);
-    uri = g_strdup_printf("file:%s", path);
-    migration_events(from);
-    migration_events(to);
-    qtest_qmp_assert_success(from, "{ 'execute': 'migrate', 'arguments': "
-                             "{ 'uri': %s } }", uri);
-    wait_migrated(from);
-    qtest_qmp_assert_success(to, "{ 'execute': 'migrate-incoming', "
-                             "'arguments': { 'uri': %s } }", uri);
-    wait_migrated(to);
-    unlink(path);
-    rmdir(dir);
-}
-
 static void test_migration(void *obj, void *data, QGuestAllocator *unused)
 {
-    QTestState *from = qtest_init(MIGRATION_ARGS);
-    QTestState *to = qtest_init(MIGRATION_ARGS " -incoming defer");
+    QTestState *from = qtest_init(QVKFD_MIGRATION_ARGS);
+    QTestState *to = qtest_init(QVKFD_MIGRATION_ARGS " -incoming defer");
     QPCIBus *bus = qpci_new_pc(from, NULL), *to_bus = qpci_new_pc(to, NULL);
     QGuestAllocator alloc;
     QVkfd src = { 0 }, dst;
@@ -205,7 +157,7 @@ static void test_migration(void *obj, void *data, QGuestAllocator *unused)
     qvkfd_rd(&src, 0x1f900 / 4);
     qpci_io_writel(&src.dev, src.vram, src.vram_size - 4, 0x5afe);
     parked = qvkfd_counter(&src, VKFD_CNT_PARKED);
-    migrate(from, to);
+    qvkfd_migrate(from, to);
 
     /* The same device as seen from the other QEMU. */
     dst = src;
@@ -332,8 +284,8 @@ static void test_migration_sdma(void *obj, void *data, QGuestAllocator *unused)
 /* What is armed, counted and held back goes along. */
 static void test_migration_inject(void *obj, void *data, QGuestAllocator *unused)
 {
-    QTestState *from = qtest_init(MIGRATION_ARGS);
-    QTestState *to = qtest_init(MIGRATION_ARGS " -incoming defer");
+    QTestState *from = qtest_init(QVKFD_MIGRATION_ARGS);
+    QTestState *to = qtest_init(QVKFD_MIGRATION_ARGS " -incoming defer");
     QPCIBus *bus = qpci_new_pc(from, NULL), *to_bus = qpci_new_pc(to, NULL);
     static const char text[] = "slot:delay:2ms@1;fetch:hang@4";
     QGuestAllocator alloc;
@@ -361,7 +313,7 @@ static void test_migration_inject(void *obj, void *data, QGuestAllocator *unused
     qvkfd_kick(&u);
     qvkfd_wait_mem(&src, mem + 8, 2);
     g_assert_cmphex(peek(&src, mem), ==, 0);
-    migrate(from, to);
+    qvkfd_migrate(from, to);
 
     dst = src;
     dst.dev.bus = to_bus;

@@ -221,9 +221,10 @@ static void test_reserved(void)
 static void test_flags(void)
 {
     uint32_t p[4];
+    uint64_t flushes;
     Bus *b = start();
 
-    EMIT(b, 0, PACKET3(IT_INVALIDATE_TLBS, 1), 0);
+    EMIT(b, 0, PACKET3(0xd2, 1), 0);            /* RUN_CLEANER_SHADER */
     go(b, 0);
     CHECK_EQ(counter(b, VKFD_CNT_PACKET_BAD), 1);
     CHECK_EQ(ih_dw(b, 0, 4) >> 10, VKFD_EC_PACKET_UNSUPPORTED);
@@ -240,17 +241,25 @@ static void test_flags(void)
     wr(b, mmCP_HQD_PQ_WPTR_LO, 0);
     wr(b, mmCP_HQD_PQ_RPTR, 0);
     wr(b, mmCP_HQD_ACTIVE, 1);
-    EMIT(b, 0, PACKET3(IT_INVALIDATE_TLBS, 1), 0);
+    EMIT(b, 0, PACKET3(0xd2, 1), 0);            /* RUN_CLEANER_SHADER */
     queue_kick(b, 0);
     bus_run(b);
     CHECK_EQ(counter(b, VKFD_CNT_PACKET_BAD), 1);
     CHECK_EQ(counter(b, VKFD_CNT_PACKET_SKIPPED), 1);
+    /* and it is an interface queue */
+    wr(b, mmRLC_CP_SCHEDULERS, 0x80 | 1 << 5);
+    flushes = counter(b, VKFD_CNT_TLB_FLUSH);
+    EMIT(b, 0, PACKET3(IT_INVALIDATE_TLBS, 1), 0);
+    queue_kick(b, 0);
+    bus_run(b);
+    CHECK_EQ(counter(b, VKFD_CNT_PACKET_BAD), 1);
+    CHECK_EQ(counter(b, VKFD_CNT_TLB_FLUSH), flushes + 1);
     set_vram32(b, IB_ADDR(0), PACKET3(IT_INVALIDATE_TLBS, 1));
     queue_emit(b, 0, p, pkt_ib(p, VKFD_FB_LOCATION_BASE + IB_ADDR(0), 2, false));
     queue_kick(b, 0);
     bus_run(b);
     CHECK_EQ(counter(b, VKFD_CNT_PACKET_BAD), 2);
-    CHECK_EQ(counter(b, VKFD_CNT_PACKET_SKIPPED), 1);
+    CHECK_EQ(counter(b, VKFD_CNT_TLB_FLUSH), flushes + 1);
     bus_free(b);
 }
 

@@ -227,6 +227,42 @@ static void fix_sdma(VKFDEngine *e)
     }
 }
 
+/* Queues of every kind, with random addresses. */
+static void fix_sched(VKFDEngine *e)
+{
+    VKFDSched *s = &e->sched;
+    uint32_t i;
+
+    s->queue_top %= 200;
+    s->proc_top = 30;
+    s->map_proc = 3;
+    for (i = 0; i < s->proc_top; i++) {
+        s->proc[i].used = 1;
+        s->proc[i].pasid |= 1;
+        s->proc[i].vmid = i < VKFD_NUM_VMID ? i : 0;
+    }
+    for (i = 0; i < s->queue_top; i++) {
+        VKFDSchedQueue *q = &s->queue[i];
+
+        q->state %= VKFD_SCHED_STATES;
+        q->engine = 0;
+        q->flags &= VKFD_SCHED_F_STATIC | VKFD_SCHED_F_RUNG;
+        q->unmap = 0;
+        q->doorbell %= VKFD_DOORBELL_BAR_SIZE / 4;
+        q->vmid %= VKFD_NUM_VMID;
+        q->proc = i % s->proc_top;
+        if (q->state == VKFD_SCHED_ON_SLOT) {
+            q->slot = i;
+            q->proc = 1 + i % 15;
+            q->unmap = i % 3;
+            if (i >= VKFD_NUM_HQD) {
+                q->state = VKFD_SCHED_READY;
+                q->unmap = 0;
+            }
+        }
+    }
+}
+
 /* Every byte random, except what makes the check pass: it runs and ends. */
 static void test_random_state(void)
 {
@@ -252,6 +288,7 @@ static void test_random_state(void)
             e->smn_count %= VKFD_SMN_MAX + 1;
             e->unmod_count %= VKFD_UNMOD_MAX + 1;
             fix_inject(&e->inject);
+            fix_sched(e);
             for (i = 0; i < VKFD_UNMOD_MAX; i++) {
                 e->unmod[i].reg &= (VKFD_MMIO_SIZE - 1) & ~3u;
             }
@@ -273,6 +310,7 @@ static void test_random_state(void)
             b->now += 10000;
             vkfd_engine_timer(e, VKFD_TIMER_WAIT);
             vkfd_engine_timer(e, VKFD_TIMER_INJECT);
+            vkfd_engine_timer(e, VKFD_TIMER_SCHED);
             vkfd_engine_run(e);
         }
         for (i = 0; i < VKFD_NUM_REGS; i++) {

@@ -174,6 +174,11 @@ void qvkfd_wait_mem_clock(QVkfd *q, uint64_t gpa, uint32_t val);
 void qvkfd_wait_counter(QVkfd *q, unsigned which, uint64_t val);
 /* Wait for the MSI-X message and clear its word for the next. */
 void qvkfd_wait_msi(QVkfd *q);
+/* Of a QEMU with the device in slot 4, for tests that start two themselves. */
+#define QVKFD_MIGRATION_ARGS "-machine pc -m 128M -vga none -nic none " \
+                             "-device vkfd,addr=04.0,id=vkfd0,vram-size=64M"
+/* Migrate one QEMU, which then stands still, to another that waits for it. */
+void qvkfd_migrate(QTestState *from, QTestState *to);
 /* Let the device finish: a marker through a queue of its own (ME2). */
 void qvkfd_settle(QVkfd *q);
 
