@@ -210,8 +210,8 @@ static void test_migration(void *obj, void *data, QGuestAllocator *unused)
 /* A copy in mid-flight and a parked wait of the SDMA engines. */
 static void test_migration_sdma(void *obj, void *data, QGuestAllocator *unused)
 {
-    QTestState *from = qtest_init(MIGRATION_ARGS);
-    QTestState *to = qtest_init(MIGRATION_ARGS " -incoming defer");
+    QTestState *from = qtest_init(QVKFD_MIGRATION_ARGS);
+    QTestState *to = qtest_init(QVKFD_MIGRATION_ARGS " -incoming defer");
     QPCIBus *bus = qpci_new_pc(from, NULL), *to_bus = qpci_new_pc(to, NULL);
     uint32_t len = SDMA_COPY_MAX_BYTES, done;
     QGuestAllocator alloc;
@@ -256,7 +256,7 @@ static void test_migration_sdma(void *obj, void *data, QGuestAllocator *unused)
     done = qvkfd_sdma_rd(&copy, mmSDMA0_GFX_MIDCMD_DATA0);
     g_assert_cmpuint(done, <, len);
     g_assert_cmphex(peek(&src, mem + 2 * len + 16), ==, 0);
-    migrate(from, to);
+    qvkfd_migrate(from, to);
 
     dst = src;
     dst.dev.bus = to_bus;
