@@ -31,6 +31,7 @@
 #include "vkfd_hw.h"
 #include "vkfd_ih.h"
 #include "vkfd_queue.h"
+#include "vkfd_queue_event.h"
 #include "vkfd_recovery.h"
 #include "vkfd_reset.h"
 #include "vkfd_topology.h"
@@ -203,6 +204,7 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	if (ret)
 		goto err_ih;
 	vkfd_device_publish(dev);
+	vkfd_queue_events_device(dev);
 	ret = vkfd_topology_add_device(dev);
 	if (ret)
 		goto err_unplug;

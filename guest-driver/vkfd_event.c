@@ -14,6 +14,7 @@
 #include "vkfd_chardev.h"
 #include "vkfd_event_int.h"
 #include "vkfd_process.h"
+#include "vkfd_queue_event.h"
 #include "vkfd_trace.h"
 
 struct vkfd_event_counters vkfd_event_counters;
@@ -258,6 +259,8 @@ static void destroy_event(struct vkfd_events *evs, struct vkfd_event *ev)
 		clear_bit(ev->id, evs->sleepers);
 	spin_unlock_irqrestore(&ev->lock, flags);
 
+	if (ev->type == KFD_IOC_EVENT_QUEUE_EVENT)
+		vkfd_queue_events_put();
 	kfree_rcu(ev, rcu);
 }
 
@@ -375,6 +378,8 @@ int vkfd_ioctl_create_event(struct file *filep, struct vkfd_process *p, void *da
 		goto unlock;
 	}
 
+	if (ev->type == KFD_IOC_EVENT_QUEUE_EVENT)
+		vkfd_queue_events_get();
 	args->event_id = ev->id;
 	args->event_trigger_data = ev->id;
 	if (vkfd_event_has_slot(ev)) {

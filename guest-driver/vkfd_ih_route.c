@@ -25,8 +25,6 @@
 #define VKFD_SQ_ID_BITS		24
 
 /* ivsrcid_gfx_9_0; what <vkfd/ih.h> does not have because no device sends it yet. */
-#define VKFD_SRCID_CP_CTX_BUSY		187
-#define VKFD_SRCID_CP_CTX_EMPTY		188
 #define VKFD_SRCID_CP_ECC_ERROR		197
 #define VKFD_SRCID_UTCL2_POISON		1
 #define VKFD_IH_FAULT_RING__PROT_EXEC	0x40
@@ -105,10 +103,10 @@ static void vkfd_route_cp(struct vkfd_device *dev, const struct vkfd_ih_entry *e
 		ih->count[VKFD_IH_COUNT_EOP]++;
 		kfd_signal_event_interrupt(pasid, e->ctx[0], VKFD_EOP_ID_BITS);
 		return;
-	case VKFD_SRCID_CP_CTX_BUSY:
+	case GFX_9_0__SRCID__CP_CTX_BUSY_INTERRUPT:
 		ih->count[VKFD_IH_COUNT_CTX]++;
 		return;
-	case VKFD_SRCID_CP_CTX_EMPTY:
+	case GFX_9_0__SRCID__CP_CTX_EMPTY_INTERRUPT:
 		ih->count[VKFD_IH_COUNT_CTX]++;
 		vkfd_queue_note(dev, pasid, KFD_IOC_EVENT_QUEUE_EVENT);
 		return;

@@ -25,6 +25,7 @@
 #include "vkfd_ih.h"
 #include "vkfd_process.h"
 #include "vkfd_queue.h"
+#include "vkfd_queue_event.h"
 #include "vkfd_reset.h"
 #include "vkfd_smi.h"
 
@@ -115,6 +116,7 @@ static void reset_done(struct pci_dev *pdev)
 	if (!bring_up(dev))
 		return;
 	vkfd_hw_give_back(dev);
+	vkfd_queue_events_device(dev);
 	drm_info(&dev->drm, "reset %u done, VRAM %s\n", dev->resets, intact ? "kept" : "lost");
 	vkfd_events_device_gone(dev, !intact);
 	vkfd_smi_reset(dev, true, "function reset");
@@ -211,6 +213,7 @@ static int vkfd_resume(struct device *device)
 	if (!bring_up(dev))
 		return 0;
 	vkfd_hw_give_back(dev);
+	vkfd_queue_events_device(dev);
 	if (intact)
 		for_each_pdd(dev, resume_queues);
 	else

@@ -115,6 +115,9 @@
 #define CP_PQ_STATUS__DOORBELL_ENABLE_MASK                        0x00000002
 #define mmCPC_INT_CNTL                                (0x0C2D0 / 4)
 #define mmCPC_INT_STATUS                              (0x0C2D4 / 4)
+#define mmCP_INT_CNTL_RING0                           (0x0C1A8 / 4)
+#define CP_INT_CNTL_RING0__CNTX_EMPTY_INT_ENABLE__SHIFT            20
+#define CP_INT_CNTL_RING0__CNTX_EMPTY_INT_ENABLE_MASK             0x00100000
 #define mmCP_ME1_PIPE0_INT_CNTL                       (0x0C214 / 4)
 #define CP_ME1_PIPE0_INT_CNTL__CMP_QUERY_STATUS_INT_ENABLE_MASK   0x00001000
 #define CP_ME1_PIPE0_INT_CNTL__TIME_STAMP_INT_ENABLE__SHIFT        26

@@ -20,7 +20,6 @@
 #define WAIT_MS		20000u
 #define FLOOD		1000u
 #define PROT_EXEC_BIT	0x40u
-#define SRC_CTX_EMPTY	188u
 #define SRC_ECC		197u
 #define SRC_POISON	1u
 #define SQ_AUTO		0x00000000u
@@ -31,7 +30,7 @@ static struct gpu gpu;
 static struct queue q;
 static HsaEvent *ev[HSA_EVENTTYPE_MAXID];
 
-/* A process with an event of every type, alone on the GPU: its VMID is the first. */
+/* A process with an event of every type but one, alone on the GPU: its VMID is the first. */
 static void set_up(void)
 {
 	unsigned int t;
@@ -40,6 +39,9 @@ static void set_up(void)
 	    queue_create(&q, &gpu, 4 * GPU_PAGE) != HSAKMT_STATUS_SUCCESS)
 		tap_bail("GPU or queue");
 	for (t = 0; t < HSA_EVENTTYPE_MAXID; t++) {
+		/* Every batch would fire it: queue_event.c has its tests. */
+		if (t == HSA_EVENTTYPE_QUEUE_EVENT)
+			continue;
 		ev[t] = event_new(&gpu, (HSA_EVENTTYPE)t, false);
 		if (!ev[t])
 			tap_bail("event of type %u", t);
@@ -83,7 +85,7 @@ static unsigned int fired(unsigned int want)
 		if (want & 1u << t && event_wait(ev[t], WAIT_MS) == HSAKMT_STATUS_SUCCESS)
 			mask |= 1u << t;
 	for (t = 0; t < HSA_EVENTTYPE_MAXID; t++)
-		if (hsaKmtWaitOnEvent(ev[t], 0) == HSAKMT_STATUS_SUCCESS)
+		if (ev[t] && hsaKmtWaitOnEvent(ev[t], 0) == HSAKMT_STATUS_SUCCESS)
 			mask |= 1u << t;
 	return mask;
 }
@@ -100,9 +102,6 @@ static void test_types(void *unused)
 		   SQ_INST | 5u << 28 | 0x123, 0x5e);
 	tap_is(fired(1u << HSA_EVENTTYPE_SYSTEM_EVENT), 1u << HSA_EVENTTYPE_SYSTEM_EVENT,
 	       "SQ instruction message with the code: SYSTEM_EVENT");
-	insert_own(SOC15_IH_CLIENTID_GRBM_CP, SRC_CTX_EMPTY, 0, 0);
-	tap_is(fired(1u << HSA_EVENTTYPE_QUEUE_EVENT), 1u << HSA_EVENTTYPE_QUEUE_EVENT,
-	       "CP context empty: QUEUE_EVENT");
 	queue_destroy(&q);
 	gpu_close();
 }

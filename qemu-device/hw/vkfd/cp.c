@@ -280,6 +280,23 @@ static void report_rptr(VKFDEngine *e, unsigned hqd)
     vkfd_q_write(e, hqd, vkfd_hqd_vmid(q), va, &v, sizeof(v));
 }
 
+/* The queue has just run empty: an interrupt for those who asked for it. */
+static void report_empty(VKFDEngine *e, unsigned hqd)
+{
+    VKFDHqd *q = &e->hqd[hqd];
+    VKFDIv iv = {
+        .client = SOC15_IH_CLIENTID_GRBM_CP,
+        .source = GFX_9_0__SRCID__CP_CTX_EMPTY_INTERRUPT,
+        .ring_id = vkfd_hqd_ring_id(hqd),
+        .vmid = vkfd_hqd_vmid(q),
+    };
+
+    if (vkfd_hqd_active(q) && !q->stop && !q->parked && !vkfd_hqd_in_ib(q) &&
+        vkfd_hqd_wptr(q) == q->rptr) {
+        vkfd_ih_push(e, &iv);
+    }
+}
+
 static unsigned run_queue(VKFDEngine *e, unsigned hqd)
 {
     unsigned used = 0, n;
@@ -289,6 +306,10 @@ static unsigned run_queue(VKFDEngine *e, unsigned hqd)
         used += n;
     } while (n && used < e->cp_budget && vkfd_cp_runnable(e, hqd));
     report_rptr(e, hqd);
+    if (used && (e->regs[mmCP_INT_CNTL_RING0] &
+                 CP_INT_CNTL_RING0__CNTX_EMPTY_INT_ENABLE_MASK)) {
+        report_empty(e, hqd);
+    }
     vkfd_trace(e, VKFD_TRACE_CP_RUN, hqd, used, vkfd_cp_runnable(e, hqd), 0, 0, 0);
     return used;
 }

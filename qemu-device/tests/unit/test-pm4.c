@@ -542,8 +542,54 @@ static void test_activation(void)
     bus_free(b);
 }
 
+/* The interrupt that says that a queue has run empty. */
+static void test_run_empty(void)
+{
+    uint32_t p[16];
+    unsigned i;
+
+    for (i = 0; i < 2; i++) {
+        Bus *b = bus_new();
+        uint32_t wptr = 0;
+
+        vm_setup(b);
+        ih_setup(b, 8, 0);
+        queue_load(b, 3);
+        wr(b, mmCP_INT_CNTL_RING0,
+           i ? CP_INT_CNTL_RING0__CNTX_EMPTY_INT_ENABLE_MASK : 0);
+        queue_emit(b, 3, p, pkt_write(p, VA0 + 0x800000, 1));
+        queue_emit(b, 3, p, pkt_write(p, VA0 + 0x800000, 2));
+        queue_kick(b, 3);
+        bus_run(b);
+        wptr += i * 32;
+        CHECK_EQ(rd(b, mmIH_RB_WPTR), wptr);
+        if (i) {
+            CHECK_EQ(ih_dw(b, 0, 0), SOC15_IH_CLIENTID_GRBM_CP |
+                     GFX_9_0__SRCID__CP_CTX_EMPTY_INTERRUPT << 8 |
+                     vkfd_hqd_ring_id(3) << 16 | TEST_VMID << 24);
+            CHECK_EQ(ih_dw(b, 0, 3) & 0xffff, TEST_PASID);
+        }
+        /* A queue that waits has not run empty; one whose wait is over has. */
+        queue_emit(b, 3, p, pkt_wait_mem(p, VA0 + 0x800000,
+                                         WAIT_REG_MEM_EQ, 7, ~0u));
+        queue_kick(b, 3);
+        bus_run(b);
+        CHECK_EQ(rd(b, mmIH_RB_WPTR), wptr);
+        set_vram32(b, 0x800000, 7);
+        bus_advance(b, 10000000);
+        CHECK_EQ(rd(b, mmIH_RB_WPTR), wptr + i * 32);
+        /* Nor has one that stands at a packet of which the end is missing. */
+        EMIT(b, 3, PACKET3(IT_NOP, 3));
+        queue_kick(b, 3);
+        bus_run(b);
+        CHECK_EQ(rd(b, mmIH_RB_WPTR), wptr + i * 32);
+        bus_free(b);
+    }
+}
+
 int main(void)
 {
+    test_run_empty();
     test_basic();
     test_release_order();
     test_release_selectors();
