@@ -300,7 +300,7 @@ unsigned sq_count(Bus *b, unsigned state)
 void check_derived(Bus *b)
 {
     VKFDEngine *e = b->e;
-    unsigned i, on = 0, watched = 0, ready = 0;
+    unsigned i, on = 0, watched = 0, ready = 0, slots[VKFD_SCHED_PROCS] = { 0 };
     bool ok = true;
 
     for (i = 0; i < VKFD_NUM_HQD; i++) {
@@ -321,6 +321,16 @@ void check_derived(Bus *b)
                   e->sched.queue[q].engine == 1 + i / VKFD_SCHED_SDMA_RLC &&
                   e->sched.queue[q].slot == i % VKFD_SCHED_SDMA_RLC;
         }
+    }
+    for (i = 0; i < e->sched.queue_top; i++) {
+        const VKFDSchedQueue *q = &e->sched.queue[i];
+
+        if (q->state == VKFD_SCHED_ON_SLOT && q->proc != VKFD_SCHED_NONE) {
+            slots[q->proc]++;
+        }
+    }
+    for (i = 0; i < e->sched.proc_top; i++) {
+        ok &= e->sd.proc_slots[i] == slots[i];
     }
     for (i = 0; i < VKFD_SCHED_HASH; i++) {
         uint32_t n = e->sd.by_pa[i];

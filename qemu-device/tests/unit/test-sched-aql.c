@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* AQL queues of a run list: more than slots, waiting on signals without one. */
+/*
+ * AQL queues of a run list: more than slots, waiting on signals without one. Waits of
+ * other widths.
+ */
 #include "sched-common.h"
 
 #include <vkfd/aql.h>
@@ -47,11 +50,59 @@ static void aql_ring(Bus *b, unsigned n)
                         vram64(b, AQ(n) + AMD_QUEUE_WRITE_DISPATCH_ID) - 1, 8);
 }
 
-int main(void)
+/*
+ * What a wait of 4 bytes saw is not what the next one, of 8 bytes at the same address,
+ * sees: a queue that has just come from one to the other does not lose its slot.
+ */
+static void test_widths(void)
 {
-    Bus *b = sched_start(KFD_VMIDS, 3);
+    const uint64_t va = VA0 + SQ_FLAG(0);
+    const uint32_t wide[] = {
+        PACKET3_COMPUTE(IT_WAIT_REG_MEM64, 8),
+        WAIT_REG_MEM_EQ | WAIT_REG_MEM_SPACE_MEM << WAIT_REG_MEM__MEM_SPACE__SHIFT,
+        va, va >> 32, 0, 1, ~0u, ~0u, 4,
+    };
+    Bus *b = sched_start(KFD_VMIDS, 1);
     unsigned i;
 
+    for (i = 0; i < 2; i++) {
+        sq_init(b, i);
+    }
+    list_simple(b, 0, 0, 2);
+    sq_wait(b, 0, 1);
+    sq_emit(b, 0, wide, 9);
+    sq_write(b, 0, SQ_OUT(0), 1);
+    sq_kick(b, 0);
+    bus_run(b);
+    CHECK_EQ(sq_state(b, 0), VKFD_SCHED_ON_SLOT);
+    /* The other wants the slot, so what the first waits for is noted; then it comes. */
+    sq_wait(b, 1, 1);
+    sq_kick(b, 1);
+    vkfd_engine_run(b->e);
+    CHECK_EQ(b->e->hqd[0].poll_now, 1);
+    set_vram32(b, SQ_FLAG(0), 1);
+    vkfd_engine_run(b->e);
+    CHECK_EQ(b->e->hqd[0].wait_len, 8);
+    /* 8 bytes it waits for, of which the low ones are as they were when noted. */
+    set_vram64(b, SQ_FLAG(0), 0);
+    bus_run(b);
+    CHECK_EQ(sq_state(b, 0), VKFD_SCHED_PARKED);
+    CHECK_EQ(sq_state(b, 1), VKFD_SCHED_ON_SLOT);
+    b->e->sched.ticks = 0;                      /* nobody's turn for a while */
+    set_vram64(b, SQ_FLAG(0), 1ull << 32);
+    bus_advance(b, 3 * VKFD_SCHED_TICK_NS);
+    CHECK_EQ(vram32(b, SQ_OUT(0)), 1);
+    check_derived(b);
+    bus_free(b);
+}
+
+int main(void)
+{
+    Bus *b;
+    unsigned i;
+
+    test_widths();
+    b = sched_start(KFD_VMIDS, 3);
     memset(&list, 0, sizeof(list));
     list_process(&list, 0, QUEUES);
     for (i = 0; i < QUEUES; i++) {

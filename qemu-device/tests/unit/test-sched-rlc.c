@@ -304,6 +304,11 @@ static void test_migration(void)
     m->e->sdma[id_of(b, 0)].parked = 0;
     CHECK(!vkfd_engine_post_load(m->e));
     bus_free(m);
+    /* one that is on, but without a doorbell, as a driver leaves it */
+    m = sched_migrate(b);
+    m->e->regs[vkfd_sdma_index(id_of(b, 0), mmSDMA0_GFX_DOORBELL)] = 0;
+    CHECK(!vkfd_engine_post_load(m->e));
+    bus_free(m);
     bus_free(b);
 }
 
@@ -340,7 +345,7 @@ static void test_inject(void)
 {
     Bus *b = start();
     uint32_t p[16];
-    unsigned i;
+    unsigned i, id;
 
     /* one that stands still keeps its slot: a swap would be a cure */
     map_new(b, 10);
@@ -363,6 +368,20 @@ static void test_inject(void)
     /* an unmap takes it off all the same */
     unmap_all(b);
     CHECK_EQ(b->e->sdma_active, 0);
+    bus_free(b);
+
+    /* a switch-off that is late: the block is the queue's until then */
+    b = start();
+    map_new(b, 1);
+    id = id_of(b, 0);
+    arm(b, "preempt:delay:2ms@1");
+    wr(b, vkfd_sdma_index(id, mmSDMA0_GFX_RB_CNTL),
+       SDMA(b->e, id, RB_CNTL) & ~SDMA0_GFX_RB_CNTL__RB_ENABLE_MASK);
+    bus_advance(b, MS);
+    CHECK_EQ(sq_state(b, 0), VKFD_SCHED_ON_SLOT);
+    bus_advance(b, 2 * MS);
+    CHECK_EQ(sq_state(b, 0), VKFD_SCHED_STOPPED);
+    check_derived(b);
     bus_free(b);
 
     /* INVALIDATE_TLBS: late writes of the hubs it is for are done first */
