@@ -255,6 +255,44 @@ void vkfd_ih_send(VKFDEngine *e);
 /* What was sent may have been lost: send again if there is something to read. */
 void vkfd_ih_resend(VKFDEngine *e);
 
+/* ---- sdma-rlc.c: user queues of the SDMA engines, for the scheduler ---- */
+
+/* What a user queue is doing. */
+typedef enum VKFDSdmaState {
+    VKFD_SDMA_OFF,              /* no queue is loaded */
+    VKFD_SDMA_IDLE,             /* nothing to do: rptr is wptr */
+    VKFD_SDMA_BUSY,             /* runs, or will in a moment */
+    VKFD_SDMA_PARKED,           /* in an unsatisfied wait */
+    VKFD_SDMA_STOPPED,          /* bad packet or fault: until it is unloaded */
+} VKFDSdmaState;
+
+/* Lowest RLC queue of an engine (0, 1) that is not loaded, or -1. */
+int vkfd_sdma_rlc_free(const VKFDEngine *e, unsigned engine);
+/*
+ * Load RLC queue rlc (0..7) and start it. mqd: V9_SDMA_MQD_DW dwords in host order.
+ * The queue runs in vmid, whatever RB_CNTL says, with the doorbell of
+ * DOORBELL_OFFSET enabled. Its write pointer is read, in vmid, from the poll address
+ * (dwords 28, 29) if that is not 0: a scheduler puts that of MAP_QUEUES there, since
+ * drivers leave these dwords 0. If it cannot be read the queue is loaded and stops
+ * with a VM fault. False, with nothing changed: engine, rlc or vmid is out of range,
+ * or the queue is loaded already.
+ */
+bool vkfd_sdma_rlc_load(VKFDEngine *e, unsigned engine, unsigned rlc,
+                        uint32_t vmid, const uint32_t *mqd);
+/*
+ * Take a queue off in whatever state, at once, and write its registers into mqd
+ * (same form), so that a later load goes on exactly there, in mid-IB and mid-copy
+ * too. mqd NULL: the state is dropped. False: nothing was loaded.
+ */
+bool vkfd_sdma_rlc_unload(VKFDEngine *e, unsigned engine, unsigned rlc,
+                          uint32_t *mqd);
+/*
+ * State of a queue. If it is parked on memory *wait_pa is the physical address (as
+ * vkfd_vm_translate() gives it), else UINT64_MAX. wait_pa may be NULL.
+ */
+VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine,
+                                  unsigned rlc, uint64_t *wait_pa);
+
 /* ---- gpuvm.c ---- */
 
 typedef enum VKFDFault {
