@@ -20,6 +20,14 @@
 #define V9_MQD_STATIC_THREAD_MGMT_SE2_DW	26
 #define V9_MQD_STATIC_THREAD_MGMT_SE3_DW	27
 
+/* Dwords 1..80 are the compute SH registers from COMPUTE_DISPATCH_INITIATOR on. */
+#define V9_MQD_SH_FIRST_DW		1
+#define V9_MQD_SH_DW			80
+/* 64-bit read index: the monotonic rptr at the last save by the firmware. */
+#define V9_MQD_READINDEX_DW		96
+/* SDMA queues: dwords, and where the address of their write pointer is. */
+#define V9_SDMA_MQD_WPTR_POLL_DW	28
+
 /* CP_HQD_DEQUEUE_REQUEST.DEQUEUE_REQ */
 #define VKFD_DEQUEUE_DRAIN		1
 #define VKFD_DEQUEUE_RESET_WAVES	2

@@ -116,7 +116,14 @@
 #define VKFD_CNT_REG_FAULT		18	/* register a packet of a user queue may not touch */
 #define VKFD_CNT_INJECTED		19	/* injected faults that acted */
 #define VKFD_CNT_INJECT_REFUSED		20	/* that were due and could not act */
-#define VKFD_CNT_MAX			21
+#define VKFD_CNT_RUNLIST		21	/* run lists taken over */
+#define VKFD_CNT_RUNLIST_BAD		22	/* refused: nothing of them was mapped */
+#define VKFD_CNT_QUEUE_MAP		23	/* queues mapped by the scheduler */
+#define VKFD_CNT_QUEUE_UNMAP		24
+#define VKFD_CNT_QUEUE_LOAD		25	/* loads of a mapped queue into a slot */
+#define VKFD_CNT_QUEUE_SWAP		26	/* that gave their slot to another */
+#define VKFD_CNT_DOORBELL_WAKE		27	/* doorbells of a mapped queue without slot */
+#define VKFD_CNT_MAX			28
 
 /* GPU clock, reported as this everywhere (kHz). */
 #define VKFD_GPU_CLOCK_KHZ		100000u

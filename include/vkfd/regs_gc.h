@@ -116,6 +116,7 @@
 #define mmCPC_INT_CNTL                                (0x0C2D0 / 4)
 #define mmCPC_INT_STATUS                              (0x0C2D4 / 4)
 #define mmCP_ME1_PIPE0_INT_CNTL                       (0x0C214 / 4)
+#define CP_ME1_PIPE0_INT_CNTL__CMP_QUERY_STATUS_INT_ENABLE_MASK   0x00001000
 #define CP_ME1_PIPE0_INT_CNTL__TIME_STAMP_INT_ENABLE__SHIFT        26
 #define CP_ME1_PIPE0_INT_CNTL__TIME_STAMP_INT_ENABLE_MASK         0x04000000
 #define CP_ME1_PIPE0_INT_CNTL__PRIV_REG_INT_ENABLE__SHIFT          23
