@@ -49,11 +49,13 @@
 #include <drm/drm_mm.h>
 
 #include <vkfd/pci.h>
+#include <vkfd/regs_sdma.h>
 
 #include "vkfd_ih.h"
 
 #define VKFD_MAX_GPUS		8
 #define VKFD_NUM_CP_QUEUES	24	/* ME1: queues 2..7 of 4 pipes, as upstream leaves KFD on Vega20 */
+#define VKFD_NUM_SDMA_QUEUES	(VKFD_NUM_SDMA * VKFD_SDMA_NUM_RLC)
 #define VKFD_KFD_VMIDS		(VKFD_KFD_VMID_LAST - VKFD_KFD_VMID_FIRST + 1)
 #define VKFD_DOORBELL_SLICES	254	/* what fits behind the kernel's pages in 2 MiB */
 
@@ -107,11 +109,13 @@ struct vkfd_vram {
  * @clock_lock: capture of the GPU clock and the two reads that follow it
  * @dma_lock: @dma_bos
  * @dma_bos: BOs whose pages are mapped for DMA by this GPU, struct vkfd_bo.dma_link
- * @queue_lock: @vmid_pasid, @hqd_used, @slice_used
+ * @sched: how queues get onto the hardware
+ * @queue_lock: @vmid_pasid, @hqd_used, @sdma_used, @slice_used
  * @vmid_pasid: PASID that holds KFD VMID 8 + i, 0 if free
  * @hqd_used: one bit per KFD HQD slot (pipe * 6 + queue - 2)
  * @hqd_lost: those of @hqd_used whose queue did not stop and is gone; a reset gives
  *            them back
+ * @sdma_used, @sdma_lost: the same of the user queues of the SDMA engines
  * @slice_used: one bit per doorbell slice
  * @generation: resets that lost all queues; under @queue_lock, also read without
  * @away: the hardware must not be touched: reset, suspended, dead or removed
@@ -152,10 +156,13 @@ struct vkfd_device {
 	struct mutex dma_lock;
 	struct list_head dma_bos;
 
+	const struct vkfd_sched_ops *sched;
 	struct mutex queue_lock;
 	u32 vmid_pasid[VKFD_KFD_VMIDS];
 	DECLARE_BITMAP(hqd_used, VKFD_NUM_CP_QUEUES);
 	DECLARE_BITMAP(hqd_lost, VKFD_NUM_CP_QUEUES);
+	DECLARE_BITMAP(sdma_used, VKFD_NUM_SDMA_QUEUES);
+	DECLARE_BITMAP(sdma_lost, VKFD_NUM_SDMA_QUEUES);
 	DECLARE_BITMAP(slice_used, VKFD_DOORBELL_SLICES);
 	u32 generation;
 

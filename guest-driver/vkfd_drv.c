@@ -33,6 +33,7 @@
 #include "vkfd_queue.h"
 #include "vkfd_recovery.h"
 #include "vkfd_reset.h"
+#include "vkfd_sched.h"
 #include "vkfd_topology.h"
 #include "vkfd_vram.h"
 
@@ -165,6 +166,7 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	mutex_init(&dev->dma_lock);
 	INIT_LIST_HEAD(&dev->dma_bos);
 	mutex_init(&dev->queue_lock);
+	dev->sched = &vkfd_sched_direct;
 	vkfd_reset_init(dev);
 	pci_set_drvdata(pdev, dev);
 

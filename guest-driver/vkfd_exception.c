@@ -201,7 +201,7 @@ static struct vkfd_queue *find_queue(struct vkfd_process *p, struct vkfd_device 
 	xa_for_each(&p->queues.xa, id, q) {
 		struct vkfd_hqd_slot slot = vkfd_hw_slot(q->hqd);
 
-		if (q->dev != dev)
+		if (q->dev != dev || vkfd_queue_is_sdma(&q->props))
 			continue;
 		if (q->doorbell_id == doorbell)
 			return q;

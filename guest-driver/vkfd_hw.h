@@ -91,6 +91,22 @@ int vkfd_hw_hqd_unload(struct vkfd_device *dev, struct vkfd_hqd_slot slot, u32 r
 		       unsigned int timeout_ms, u32 *mqd);
 bool vkfd_hw_hqd_is_active(struct vkfd_device *dev, struct vkfd_hqd_slot slot);
 
+/*
+ * SDMA engines (vkfd_hw_sdma.c). Init: both running, with their doorbells and without
+ * queues; halt stops them and all of their queues. User queues are named by engine
+ * (0, 1) and number (0..7); whoever calls has that slot. @mqd: V9_SDMA_MQD_DW dwords.
+ * Load: -EBUSY if there is a queue already, -ENODEV; the write pointer is read from its
+ * memory. Unload as vkfd_hw_hqd_unload(): @mqd (may be NULL) is what a later load goes
+ * on from; 0 or -ETIME, may sleep.
+ */
+int vkfd_hw_sdma_init(struct vkfd_device *dev);
+void vkfd_hw_sdma_halt(struct vkfd_device *dev);
+int vkfd_hw_sdma_load(struct vkfd_device *dev, unsigned int engine, unsigned int rlc,
+		      const u32 *mqd);
+int vkfd_hw_sdma_unload(struct vkfd_device *dev, unsigned int engine, unsigned int rlc,
+			unsigned int timeout_ms, u32 *mqd);
+bool vkfd_hw_sdma_is_active(struct vkfd_device *dev, unsigned int engine, unsigned int rlc);
+
 /* GPU clock, VKFD_GPU_CLOCK_KHZ. */
 u64 vkfd_hw_gpu_clock(struct vkfd_device *dev);
 

@@ -165,7 +165,7 @@ int vkfd_hw_init(struct vkfd_device *dev)
 	ret = vkfd_hw_gmc_init(dev);
 	if (ret)
 		return ret;
-	ret = vkfd_init_mec(dev);
+	ret = vkfd_init_mec(dev) ?: vkfd_hw_sdma_init(dev);
 	if (ret)
 		vkfd_hw_fini(dev);
 	return ret;
@@ -177,7 +177,7 @@ int vkfd_hw_reinit(struct vkfd_device *dev)
 
 	vkfd_init_bif(dev);
 	ret = vkfd_hw_gmc_reinit(dev);
-	return ret ?: vkfd_init_mec(dev);
+	return ret ?: vkfd_init_mec(dev) ?: vkfd_hw_sdma_init(dev);
 }
 
 bool vkfd_hw_answers(struct vkfd_device *dev)
@@ -194,6 +194,7 @@ void vkfd_hw_halt(struct vkfd_device *dev)
 	vkfd_wreg(dev, mmCP_MEC_CNTL,
 		  CP_MEC_CNTL__MEC_ME1_HALT_MASK | CP_MEC_CNTL__MEC_ME2_HALT_MASK);
 	vkfd_wreg(dev, mmCP_PQ_STATUS, 0);
+	vkfd_hw_sdma_halt(dev);
 	for (me = 1; me <= VKFD_NUM_ME; me++) {
 		for (pipe = 0; pipe < VKFD_PIPES_PER_ME; pipe++) {
 			for (queue = 0; queue < VKFD_QUEUES_PER_PIPE; queue++) {

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * User queues: MQD, HQD slot, doorbell, VMID; create, update, destroy, evict.
- * Queues are loaded straight into HQDs.
- *
- * Who holds what: a queue has its HQD slot, doorbell and MQD from creation to
- * destruction, as upstream without a scheduler; a process has a VMID on a GPU as
- * long as one of its queues there is active, evicted or not. So putting queues back
- * never fails for want of either.
+ * User queues: MQD, doorbell, slot; create, update, destroy, evict. A queue has its
+ * doorbell and MQD from creation to destruction; what else it holds depends on who
+ * schedules (vkfd_sched.h). docs/queues.md has the whole life of one.
  */
 #ifndef VKFD_QUEUE_H
 #define VKFD_QUEUE_H
