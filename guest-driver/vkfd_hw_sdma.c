@@ -90,6 +90,8 @@ int vkfd_hw_sdma_init(struct vkfd_device *dev)
 		vkfd_wreg(dev, mmSDMA0_F32_CNTL + base, v & ~SDMA0_F32_CNTL__HALT_MASK);
 
 		for (rlc = 0; rlc < VKFD_SDMA_NUM_RLC; rlc++) {
+			if (!vkfd_hw_sdma_is_active(dev, engine, rlc))
+				continue;
 			ret = vkfd_hw_sdma_unload(dev, engine, rlc, SDMA_INIT_STOP_MS, NULL);
 			if (ret)
 				return ret;

@@ -87,8 +87,13 @@ int vkfd_queues_rebind(struct vkfd_pdd *pdd);
  * From the IH path, any context, ih->lock held: notes the fault; work then takes the
  * queues of the process on @dev (VM fault), or the one queue (bad packet), off the
  * hardware, logs one line and signals MEMORY or HW_EXCEPTION events.
- * @source_id, @ring_id, @ctx0: of the interrupt entry (vkfd/ih.h)
+ * @source_id, @ring_id, @ctx0: of the interrupt entry (vkfd/ih.h); @ring_id is
+ * VKFD_RING_ID_NONE if that does not name a compute slot
  */
+#define VKFD_RING_ID_NONE		0xff
+/* The source of an SDMA queue that wrote a register it may not. */
+#define VKFD_SRCID_SDMA_SRBM_WRITE	247
+
 void vkfd_queue_vm_fault(struct vkfd_device *dev, u32 pasid,
 			 const struct vkfd_vm_fault_info *info);
 void vkfd_queue_bad_opcode(struct vkfd_device *dev, u32 pasid, u32 source_id,

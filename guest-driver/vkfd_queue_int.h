@@ -17,6 +17,8 @@
 /* How long a queue may take to stop, as upstream's default without a scheduler. */
 #define VKFD_QUEUE_STOP_MS	4050
 
+#define VKFD_HQD_NONE		(~0u)
+
 /**
  * struct vkfd_queue - a user queue
  * @rcu: the interrupt path finds queues under RCU
@@ -24,7 +26,8 @@
  * @dev: the GPU, for the interrupt path
  * @id: KFD's number of it in the process
  * @doorbell_id: in the slice of @pdd
- * @hqd: compute: slot number (0..VKFD_NUM_CP_QUEUES-1)
+ * @hqd: compute: slot number (0..VKFD_NUM_CP_QUEUES-1), VKFD_HQD_NONE if the firmware
+ *       chooses one
  * @sdma: SDMA: slot number, see vkfd_sdma_engine()
  * @mqd: image, V9_MQD_DW dwords, of which an SDMA queue uses the first V9_SDMA_MQD_DW;
  *       current while the queue is off the hardware
