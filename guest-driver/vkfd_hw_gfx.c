@@ -186,6 +186,18 @@ bool vkfd_hw_answers(struct vkfd_device *dev)
 	       vkfd_rreg(dev, mmBIOS_SCRATCH_7) & ATOM_S7_ASIC_INIT_COMPLETE_MASK;
 }
 
+void vkfd_hw_stop_engines(struct vkfd_device *dev)
+{
+	int idx;
+
+	if (!vkfd_hw_enter(dev, &idx))
+		return;
+	vkfd_wreg(dev, mmCP_MEC_CNTL,
+		  CP_MEC_CNTL__MEC_ME1_HALT_MASK | CP_MEC_CNTL__MEC_ME2_HALT_MASK);
+	vkfd_hw_sdma_halt(dev);
+	vkfd_hw_exit(idx);
+}
+
 void vkfd_hw_halt(struct vkfd_device *dev)
 {
 	unsigned int me, pipe, queue;

@@ -63,6 +63,16 @@ int vkfd_sdma_find(const unsigned long *used, u32 engine)
 	return -ENOMEM;
 }
 
+void vkfd_queue_read_mqd(struct vkfd_queue *q)
+{
+	int idx;
+
+	if (!vkfd_hw_enter(q->dev, &idx))
+		return;
+	memcpy_fromio(q->mqd, q->dev->vram.map + q->mqd_node.start, VKFD_MQD_BYTES);
+	vkfd_hw_exit(idx);
+}
+
 static void queue_free(struct vkfd_queue *q)
 {
 	vkfd_vram_free(q->dev, &q->mqd_node);
@@ -90,13 +100,11 @@ static int doorbell_get(struct vkfd_queue *q)
 
 static void mqd_init(struct vkfd_queue *q)
 {
-	u32 doorbell = vkfd_doorbell_dw_index(q->pdd, q->doorbell_id);
-
 	if (vkfd_queue_is_sdma(&q->props))
-		vkfd_mqd_sdma_init(q->mqd, &q->props, doorbell, vkfd_sdma_engine(q->sdma),
+		vkfd_mqd_sdma_init(q->mqd, &q->props, q->doorbell_dw, vkfd_sdma_engine(q->sdma),
 				   vkfd_sdma_rlc(q->sdma));
 	else
-		vkfd_mqd_init(q->mqd, &q->props, vkfd_queue_mqd_addr(q), doorbell,
+		vkfd_mqd_init(q->mqd, &q->props, vkfd_queue_mqd_addr(q), q->doorbell_dw,
 			      q->pdd->tba_addr);
 	vkfd_queue_write_mqd(q);
 }
@@ -134,6 +142,7 @@ int vkfd_queue_create(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props
 	if (ret < 0)
 		goto detach;
 	q->doorbell_id = ret;
+	q->doorbell_dw = vkfd_doorbell_dw_index(pdd, q->doorbell_id);
 	ret = vkfd_vram_alloc(dev, VKFD_MQD_ALLOC, PAGE_SIZE, &q->mqd_node);
 	if (ret) {
 		ret = ret == -ENOSPC ? -ENOMEM : ret;

@@ -5,6 +5,7 @@
 #ifndef VKFD_QUEUE_INT_H
 #define VKFD_QUEUE_INT_H
 
+#include <linux/list.h>
 #include <linux/rcupdate.h>
 #include <linux/types.h>
 #include <drm/drm_mm.h>
@@ -29,6 +30,8 @@
  * @hqd: compute: slot number (0..VKFD_NUM_CP_QUEUES-1), VKFD_HQD_NONE if the firmware
  *       chooses one
  * @sdma: SDMA: slot number, see vkfd_sdma_engine()
+ * @doorbell_dw: dword index of its doorbell on BAR2
+ * @runlist: in vkfd_runlist_process.queues; dev->queue_lock
  * @mqd: image, V9_MQD_DW dwords, of which an SDMA queue uses the first V9_SDMA_MQD_DW;
  *       current while the queue is off the hardware
  * @mqd_node: page of VRAM its address points to, a copy of @mqd
@@ -39,8 +42,8 @@
  * @lost: did not stop even by force: the slot is not given to anybody else
  * @bad, @bad_source, @bad_ctx0: a bad packet nobody has acted on; fault_lock
  *
- * process->lock, except @dev, @id, @doorbell_id, @hqd, @sdma and props.kind, which do not
- * change.
+ * process->lock, except for what does not change: @dev, @id, @doorbell_id, @doorbell_dw,
+ * @hqd, @sdma, and of @props @kind and @wptr_va.
  */
 struct vkfd_queue {
 	struct rcu_head rcu;
@@ -50,6 +53,8 @@ struct vkfd_queue {
 	u32 doorbell_id;
 	unsigned int hqd;
 	unsigned int sdma;
+	u32 doorbell_dw;
+	struct list_head runlist;
 	u32 *mqd;
 	struct drm_mm_node mqd_node;
 	struct vkfd_queue_props props;
@@ -84,20 +89,21 @@ static inline bool vkfd_queue_may_load(const struct vkfd_queue *q)
 	return q->active && !q->stopped && !q->loaded && !q->pdd->evicted;
 }
 
-/* MC address of the copy of the MQD in VRAM; the copy becomes what q->mqd is. */
+/* MC address of the copy of the MQD in VRAM; the copy becomes what q->mqd is, and back. */
 u64 vkfd_queue_mqd_addr(const struct vkfd_queue *q);
 void vkfd_queue_write_mqd(struct vkfd_queue *q);
+void vkfd_queue_read_mqd(struct vkfd_queue *q);
 /* In the image. */
 void vkfd_queue_set_vmid(struct vkfd_queue *q, unsigned int vmid);
-/* For traces: the HQD slot, or VKFD_NUM_HQD and the number of the SDMA queue. */
+/* For traces: the HQD slot, or VKFD_NUM_HQD and the number of the SDMA queue, or ~0. */
 unsigned int vkfd_queue_slot(const struct vkfd_queue *q);
 
 /*
  * All with process->lock held. @props were checked.
  *
  * Create: -ENOSPC: no doorbell slice or no VMID left; -EBUSY: no doorbell or HQD slot
- * left; -ENOMEM: no SDMA queue, queue id or memory left; -ENODEV. Nothing is kept on
- * failure but the slice.
+ * left; -ENOMEM: no SDMA queue, queue id or memory left; -EPERM: as many queues as there
+ * may be on the GPU; -ENODEV. Nothing is kept on failure but the slice.
  */
 int vkfd_queue_create(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props,
 		      struct vkfd_queue **queue);

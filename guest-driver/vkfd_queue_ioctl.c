@@ -135,8 +135,8 @@ static int check_buffers(struct vkfd_pdd *pdd, const struct vkfd_queue_props *pr
  * Return: 0; -EINVAL: sizes, percentage, priority, unmapped buffers, no such GPU or SDMA
  * engine; -EFAULT: addresses that are not user space's; -ESRCH: no VM acquired;
  * -ENOTSUPP: unknown type; -ENOMEM: memory, queue ids or SDMA queues used up (those of
- * XGMI always are); -EBUSY: doorbells or HQD slots used up; -ENOSPC: doorbell slices or
- * VMIDs used up.
+ * XGMI always are); -EBUSY: doorbells or HQD slots used up; -EPERM: as many queues on the
+ * GPU as the scheduler takes; -ENOSPC: doorbell slices or VMIDs used up.
  */
 int vkfd_ioctl_create_queue(struct file *filep, struct vkfd_process *p, void *data)
 {
