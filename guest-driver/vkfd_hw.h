@@ -107,6 +107,8 @@ int vkfd_hw_hqd_load(struct vkfd_device *dev, struct vkfd_hqd_slot slot, const u
 int vkfd_hw_hqd_unload(struct vkfd_device *dev, struct vkfd_hqd_slot slot, u32 request,
 		       unsigned int timeout_ms, u32 *mqd);
 bool vkfd_hw_hqd_is_active(struct vkfd_device *dev, struct vkfd_hqd_slot slot);
+/* The bank of the slot (V9_MQD_HQD_DW dwords); false, with nothing read, if it is inactive. */
+bool vkfd_hw_hqd_read(struct vkfd_device *dev, struct vkfd_hqd_slot slot, u32 *hqd);
 
 /*
  * SDMA engines (vkfd_hw_sdma.c). Init: both running, with their doorbells and without

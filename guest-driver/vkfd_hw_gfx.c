@@ -381,6 +381,23 @@ bool vkfd_hw_hqd_is_active(struct vkfd_device *dev, struct vkfd_hqd_slot slot)
 	return active;
 }
 
+bool vkfd_hw_hqd_read(struct vkfd_device *dev, struct vkfd_hqd_slot slot, u32 *hqd)
+{
+	unsigned int i;
+	bool active;
+	int idx;
+
+	if (!vkfd_hw_enter(dev, &idx))
+		return false;
+	vkfd_select_slot(dev, slot);
+	active = vkfd_rreg(dev, mmCP_HQD_ACTIVE) & CP_HQD_ACTIVE__ACTIVE_MASK;
+	for (i = 0; active && i < V9_MQD_HQD_DW; i++)
+		hqd[i] = vkfd_rreg(dev, mmCP_MQD_BASE_ADDR + i);
+	vkfd_deselect(dev);
+	vkfd_hw_exit(idx);
+	return active;
+}
+
 u64 vkfd_hw_gpu_clock(struct vkfd_device *dev)
 {
 	u64 clock;

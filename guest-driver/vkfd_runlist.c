@@ -156,6 +156,10 @@ void vkfd_runlist_show(struct seq_file *m, struct vkfd_device *dev)
 	unsigned int i;
 	int idx;
 
+	if (!rl->ib.pages) {
+		seq_printf(m, "gpu_id %u\nnone\n", dev->gpu_id);
+		return;
+	}
 	mutex_lock(&dev->queue_lock);
 	seq_printf(m, "gpu_id %u\nmapped %d\nprocesses %u\ncompute %u\nsdma %u\ncreated %u\n",
 		   dev->gpu_id, rl->mapped, rl->processes, rl->compute, rl->sdma, rl->created);

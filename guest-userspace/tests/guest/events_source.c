@@ -2,8 +2,8 @@
 /*
  * What interrupt entry signals which event type, with which payload. The entries are
  * inserted into the ring by fault injection, as waves do not exist yet; they carry no
- * PASID, so the VMID tells whose they are. After each, exactly the expected events have
- * fired. Ids cut off to 28 and 24 bits, entries of nobody, and a flood of context id 0.
+ * PASID where the driver knows whose VMID it is. After each, exactly the expected events
+ * have fired. Ids cut off to 28 and 24 bits, entries of nobody, a flood of context id 0.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include <vkfd/ih.h>
 
 #include "counters.h"
+#include "driver.h"
 #include "gpu.h"
 #include "inject.h"
 #include "queue.h"
@@ -59,7 +60,7 @@ static void insert(unsigned int client, unsigned int source, unsigned int ring, 
 
 static void insert_own(unsigned int client, unsigned int source, uint32_t ctx0, uint32_t ctx1)
 {
-	insert(client, source, 0, VKFD_KFD_VMID_FIRST, 0, ctx0, ctx1);
+	insert(client, source, 0, VKFD_KFD_VMID_FIRST, driver_entry_pasid(), ctx0, ctx1);
 }
 
 /* A signal by the GPU behind the entry: what came before has been looked at. */
@@ -143,7 +144,7 @@ static void test_execute(void *unused)
 	(void)unused;
 	set_up();
 	insert(SOC15_IH_CLIENTID_UTCL2, VMC_1_0__SRCID__VM_FAULT, PROT_EXEC_BIT,
-	       VKFD_KFD_VMID_FIRST, 0, 0x12345, 0x1);
+	       VKFD_KFD_VMID_FIRST, driver_entry_pasid(), 0x12345, 0x1);
 	tap_is(fired(1u << HSA_EVENTTYPE_MEMORY), 1u << HSA_EVENTTYPE_MEMORY,
 	       "a fault of execution: MEMORY, and nothing else");
 	f = &ev[HSA_EVENTTYPE_MEMORY]->EventData.EventData.MemoryAccessFault;
