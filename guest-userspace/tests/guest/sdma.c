@@ -17,6 +17,7 @@
 #define RING_BYTES	4096u
 #define BUF_BYTES	(1u << 20)
 #define MAX_SDMA	16u
+#define CIRCLE		4u
 
 static struct gpu gpu;
 static volatile uint64_t *word;	/* a page of words for the GPU */
@@ -111,31 +112,39 @@ static void test_pointers(void)
 	sdma_queue_destroy(&q);
 }
 
-/* Two engines' queues hand a token to and fro; no CPU, no interrupt but the last. */
-static void test_pipeline(void)
+/*
+ * Four queues on two engines hand a token round in a circle, each waiting for the one
+ * before it, the last submitted first. No CPU, no interrupt but at the end. bug 95
+ */
+static void test_circle(void)
 {
 	HsaEvent *ev = event_new(&gpu, HSA_EVENTTYPE_SIGNAL, false);
-	unsigned int i, rounds = 40;
-	struct sdma_queue q[2];
+	unsigned int i, k, rounds = 30;
+	struct sdma_queue q[CIRCLE];
 	uint32_t *p;
 
-	word[8] = word[9] = 0;
-	create(&q[0]);
-	create(&q[1]);
-	for (i = 1; i <= rounds; i++) {
-		put_gate(&q[0], &word[8], i - 1);
-		put_write(&q[0], &word[9], i);
-		put_gate(&q[1], &word[9], i);
-		p = sdma_queue_reserve(&q[1], SDMA_PKT_ATOMIC_DW);
-		sdma_queue_commit(&q[1], sdma_add64(p, gpu_va(&word[8]), 1));
+	for (k = 0; k < CIRCLE; k++) {
+		word[8 + k] = 0;
+		create(&q[k]);
 	}
-	put_signal(&q[1], ev);
-	sdma_queue_submit(&q[1]);
-	sdma_queue_submit(&q[0]);
-	tap_is(event_wait(ev, LONG_MS), 0, "a token goes %u times round two queues", rounds);
-	tap_is((int64_t)word[8], rounds, "and is counted each time");
-	sdma_queue_destroy(&q[0]);
-	sdma_queue_destroy(&q[1]);
+	for (i = 1; i <= rounds; i++) {
+		for (k = 0; k < CIRCLE; k++) {
+			put_gate(&q[k], &word[8 + k], k ? i : i - 1);
+			if (k + 1 < CIRCLE) {
+				put_write(&q[k], &word[8 + k + 1], i);
+			} else {
+				p = sdma_queue_reserve(&q[k], SDMA_PKT_ATOMIC_DW);
+				sdma_queue_commit(&q[k], sdma_add64(p, gpu_va(&word[8]), 1));
+			}
+		}
+	}
+	put_signal(&q[CIRCLE - 1], ev);
+	for (k = CIRCLE; k--;)
+		sdma_queue_submit(&q[k]);
+	tap_is(event_wait(ev, LONG_MS), 0, "bug 95: a token goes %u times round %u queues", rounds, CIRCLE);
+	tap_is((int64_t)word[8], rounds, "bug 95: and is counted each time");
+	for (k = 0; k < CIRCLE; k++)
+		sdma_queue_destroy(&q[k]);
 	hsaKmtDestroyEvent(ev);
 }
 
@@ -374,7 +383,7 @@ int main(void)
 	test_move(MEM_VRAM, MEM_GTT);
 	test_move(MEM_GTT, MEM_SYSTEM);
 	test_pointers();
-	test_pipeline();
+	test_circle();
 	test_limit();
 	create(&witness);
 	test_update(&witness);
