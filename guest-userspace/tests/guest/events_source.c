@@ -199,7 +199,7 @@ static void test_nobody(void *unused)
 	insert(SOC15_IH_CLIENTID_GRBM_CP, GFX_9_0__SRCID__CP_EOP_INTERRUPT, 0,
 	       VKFD_KFD_VMID_LAST, 0, 1, 0);
 	insert(0xff, 0xff, 0xff, 0xf, 0xffff, ~0u, ~0u);
-	insert(SOC15_IH_CLIENTID_GRBM_CP, 0xff, 0, VKFD_KFD_VMID_FIRST, 0, 1, 0);
+	insert(SOC15_IH_CLIENTID_GRBM_CP, 0xff, 0, VKFD_KFD_VMID_FIRST, driver_entry_pasid(), 1, 0);
 	insert(SOC15_IH_CLIENTID_GRBM_CP, GFX_9_0__SRCID__CP_EOP_INTERRUPT, 0, 1, 0, 1, 0);
 	settle();
 	tap_is(fired(0), 0, "entries of nobody, and nonsense, signal nothing");
