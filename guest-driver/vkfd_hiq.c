@@ -183,7 +183,7 @@ int vkfd_hiq_run(struct vkfd_device *dev, const u32 *packets, unsigned int dw)
 		drm_err(&dev->drm, "the scheduler firmware does not answer (opcode 0x%x)\n",
 			(packets[0] & PM4_HEADER__OPCODE_MASK) >> PM4_HEADER__OPCODE__SHIFT);
 		vkfd_hw_stop_engines(dev);
-		vkfd_reset_request(dev, "a preemption was not completed");
+		vkfd_reset_request(dev, "the scheduler firmware is stuck");
 	}
 unlock:
 	mutex_unlock(&hiq->lock);
@@ -204,7 +204,16 @@ void vkfd_hiq_flush_tlb(struct vkfd_device *dev, u32 pasid)
 int vkfd_hiq_start(struct vkfd_device *dev)
 {
 	const struct vkfd_hqd_slot slot = { HIQ_ME, HIQ_PIPE, HIQ_QUEUE };
-	u32 packet[1 + SET_RESOURCES_DW] = { PACKET3(IT_SET_RESOURCES, SET_RESOURCES_DW) };
+	/*
+	 * Whoever drove the part before, an earlier binding of the driver say, may have
+	 * left a run list; the registers of its queues have been taken away already.
+	 */
+	u32 packets[1 + UNMAP_QUEUES_DW + 1 + SET_RESOURCES_DW] = {
+		PACKET3(IT_UNMAP_QUEUES, UNMAP_QUEUES_DW),
+		UNMAP_QUEUES_RESET << UNMAP_QUEUES__ACTION__SHIFT |
+		UNMAP_QUEUES_SEL_ALL << UNMAP_QUEUES__QUEUE_SEL__SHIFT,
+	};
+	u32 *resources = packets + 1 + UNMAP_QUEUES_DW;
 	struct vkfd_hiq *hiq = &dev->hiq;
 	u32 *mqd;
 	int idx, err;
@@ -234,11 +243,12 @@ unlock:
 	if (err)
 		return err;
 
-	packet[1] = HIQ_VMID_MASK << SET_RESOURCES__VMID_MASK__SHIFT |
-		    HIQ_UNMAP_LATENCY << SET_RESOURCES__UNMAP_LATENCY__SHIFT |
-		    (u32)SET_RESOURCES_HIQ << SET_RESOURCES__QUEUE_TYPE__SHIFT;
-	packet[2] = HIQ_QUEUE_MASK;
-	return vkfd_hiq_run(dev, packet, ARRAY_SIZE(packet));
+	resources[0] = PACKET3(IT_SET_RESOURCES, SET_RESOURCES_DW);
+	resources[1] = HIQ_VMID_MASK << SET_RESOURCES__VMID_MASK__SHIFT |
+		       HIQ_UNMAP_LATENCY << SET_RESOURCES__UNMAP_LATENCY__SHIFT |
+		       (u32)SET_RESOURCES_HIQ << SET_RESOURCES__QUEUE_TYPE__SHIFT;
+	resources[2] = HIQ_QUEUE_MASK;
+	return vkfd_hiq_run(dev, packets, ARRAY_SIZE(packets));
 }
 
 void vkfd_hiq_stop(struct vkfd_device *dev)
