@@ -8,12 +8,15 @@
  *                                  the MMU notifier is registered
  *   vkfd_topology_lock             node directories; none of the others with it
  *   process->lock                  pdds, BO handles, queues of a process
- *     dev->queue_lock              VMIDs, HQD slots, doorbell slices of a GPU
+ *     dev->queue_lock              VMIDs, slots, doorbell slices, run list of a GPU; also
+ *                                  without process->lock
  *       vm->lock                   page tables and mappings of one GPUVM; also right
  *                                  under process->lock
- *         dev->tlb_lock            invalidate engine 17 (spinlock)
+ *         hiq->lock                ring to the scheduler firmware; held while it is
+ *                                  waited for; also right under queue_lock
+ *         dev->tlb_lock            invalidate engine 17 (spinlock); also under hiq->lock
  *       dev->srbm_lock             GRBM_GFX_CNTL select + banked access (spinlock);
- *                                  also right under process->lock
+ *                                  also right under process->lock and hiq->lock
  *     process->events.mutex        create, destroy, wait set-up; also without
  *                                  process->lock; vm->lock, and nothing else of this
  *                                  list, is taken under it
@@ -49,11 +52,15 @@
 #include <drm/drm_mm.h>
 
 #include <vkfd/pci.h>
+#include <vkfd/regs_sdma.h>
 
+#include "vkfd_hiq.h"
 #include "vkfd_ih.h"
+#include "vkfd_runlist.h"
 
 #define VKFD_MAX_GPUS		8
 #define VKFD_NUM_CP_QUEUES	24	/* ME1: queues 2..7 of 4 pipes, as upstream leaves KFD on Vega20 */
+#define VKFD_NUM_SDMA_QUEUES	(VKFD_NUM_SDMA * VKFD_SDMA_NUM_RLC)
 #define VKFD_KFD_VMIDS		(VKFD_KFD_VMID_LAST - VKFD_KFD_VMID_FIRST + 1)
 #define VKFD_DOORBELL_SLICES	254	/* what fits behind the kernel's pages in 2 MiB */
 
@@ -107,11 +114,16 @@ struct vkfd_vram {
  * @clock_lock: capture of the GPU clock and the two reads that follow it
  * @dma_lock: @dma_bos
  * @dma_bos: BOs whose pages are mapped for DMA by this GPU, struct vkfd_bo.dma_link
- * @queue_lock: @vmid_pasid, @hqd_used, @slice_used
+ * @sched: how queues get onto the hardware
+ * @gart_used: pages of VMID 0's address space that are given out; in probe only
+ * @hiq: ring to the scheduler firmware
+ * @runlist: what the firmware is to run
+ * @queue_lock: @vmid_pasid, @hqd_used, @sdma_used, @slice_used, @runlist
  * @vmid_pasid: PASID that holds KFD VMID 8 + i, 0 if free
  * @hqd_used: one bit per KFD HQD slot (pipe * 6 + queue - 2)
  * @hqd_lost: those of @hqd_used whose queue did not stop and is gone; a reset gives
  *            them back
+ * @sdma_used, @sdma_lost: the same of the user queues of the SDMA engines
  * @slice_used: one bit per doorbell slice
  * @generation: resets that lost all queues; under @queue_lock, also read without
  * @away: the hardware must not be touched: reset, suspended, dead or removed
@@ -152,10 +164,16 @@ struct vkfd_device {
 	struct mutex dma_lock;
 	struct list_head dma_bos;
 
+	unsigned int gart_used;
+	const struct vkfd_sched_ops *sched;
+	struct vkfd_hiq hiq;
+	struct vkfd_runlist runlist;
 	struct mutex queue_lock;
 	u32 vmid_pasid[VKFD_KFD_VMIDS];
 	DECLARE_BITMAP(hqd_used, VKFD_NUM_CP_QUEUES);
 	DECLARE_BITMAP(hqd_lost, VKFD_NUM_CP_QUEUES);
+	DECLARE_BITMAP(sdma_used, VKFD_NUM_SDMA_QUEUES);
+	DECLARE_BITMAP(sdma_lost, VKFD_NUM_SDMA_QUEUES);
 	DECLARE_BITMAP(slice_used, VKFD_DOORBELL_SLICES);
 	u32 generation;
 

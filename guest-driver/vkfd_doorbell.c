@@ -97,6 +97,14 @@ int vkfd_doorbell_find_id(const unsigned long *used)
 	return -EBUSY;
 }
 
+unsigned int vkfd_doorbell_sdma_id(unsigned int engine, unsigned int rlc)
+{
+	/* Queues 2n and 2n + 1 share a number: they are in different pages of the slice. */
+	return (engine ? AMDGPU_VEGA20_DOORBELL_SDMA_ENGINE1 :
+			 AMDGPU_VEGA20_DOORBELL_SDMA_ENGINE0) +
+	       rlc % 2 * VKFD_DOORBELL_MIRROR + rlc / 2;
+}
+
 static vm_fault_t doorbell_fault(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;

@@ -34,6 +34,8 @@ u64 vkfd_doorbell_mmap_offset(struct vkfd_pdd *pdd, unsigned int id);
  * bit. -EBUSY if all 736 are taken.
  */
 int vkfd_doorbell_find_id(const unsigned long *used);
+/* The doorbell in a slice that user queue @rlc (0..7) of SDMA @engine has on any part. */
+unsigned int vkfd_doorbell_sdma_id(unsigned int engine, unsigned int rlc);
 
 /*
  * mmap of the slice through /dev/kfd: exactly the slice, shared; -EINVAL otherwise or

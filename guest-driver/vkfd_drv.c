@@ -34,8 +34,14 @@
 #include "vkfd_queue_event.h"
 #include "vkfd_recovery.h"
 #include "vkfd_reset.h"
+#include "vkfd_sched.h"
 #include "vkfd_topology.h"
 #include "vkfd_vram.h"
+
+int vkfd_sched_policy = VKFD_SCHED_HWS;
+module_param_named(sched_policy, vkfd_sched_policy, int, 0444);
+MODULE_PARM_DESC(sched_policy,
+		 "who schedules queues: 0 firmware (default), 1 firmware without oversubscription, 2 nobody");
 
 /* Bus addresses of a Vega20 have 44 bits. */
 #define VKFD_DMA_BITS	44
@@ -151,6 +157,19 @@ static void vkfd_gone(struct vkfd_device *dev)
 	vkfd_vram_fini(dev);
 }
 
+static int vkfd_start_sched(struct vkfd_device *dev)
+{
+	int ret;
+
+	ret = dev->sched->init ? dev->sched->init(dev) : 0;
+	if (ret || !dev->sched->start)
+		return ret;
+	mutex_lock(&dev->queue_lock);
+	ret = dev->sched->start(dev);
+	mutex_unlock(&dev->queue_lock);
+	return ret;
+}
+
 static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 {
 	struct vkfd_device *dev;
@@ -166,6 +185,9 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	mutex_init(&dev->dma_lock);
 	INIT_LIST_HEAD(&dev->dma_bos);
 	mutex_init(&dev->queue_lock);
+	mutex_init(&dev->hiq.lock);
+	dev->sched = vkfd_sched_policy == VKFD_SCHED_NO_HWS ? &vkfd_sched_direct :
+							      &vkfd_sched_runlist;
 	vkfd_reset_init(dev);
 	pci_set_drvdata(pdev, dev);
 
@@ -195,6 +217,11 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	ret = vkfd_ih_init(dev);
 	if (ret)
 		goto err_hw;
+	ret = vkfd_start_sched(dev);
+	if (ret) {
+		dev_err(&pdev->dev, "cannot start the scheduler firmware: %d\n", ret);
+		goto err_ih;
+	}
 
 	/*
 	 * User space can open the nodes, then look-ups by gpu_id find the GPU, then
@@ -262,6 +289,10 @@ static int __init vkfd_module_init(void)
 {
 	int ret;
 
+	if (vkfd_sched_policy < VKFD_SCHED_HWS || vkfd_sched_policy > VKFD_SCHED_NO_HWS) {
+		pr_err("vkfd: sched_policy %d: not 0, 1 or 2\n", vkfd_sched_policy);
+		return -EINVAL;
+	}
 	ret = vkfd_queue_module_init();
 	if (ret)
 		return ret;

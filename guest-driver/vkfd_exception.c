@@ -199,12 +199,15 @@ static struct vkfd_queue *find_queue(struct vkfd_process *p, struct vkfd_device 
 	unsigned long id;
 
 	xa_for_each(&p->queues.xa, id, q) {
-		struct vkfd_hqd_slot slot = vkfd_hw_slot(q->hqd);
+		struct vkfd_hqd_slot slot;
 
 		if (q->dev != dev)
 			continue;
 		if (q->doorbell_id == doorbell)
 			return q;
+		if (vkfd_queue_is_sdma(&q->props) || q->hqd == VKFD_HQD_NONE)
+			continue;
+		slot = vkfd_hw_slot(q->hqd);
 		if (ring_id == (slot.pipe << VKFD_IH_RING_ID__PIPE__SHIFT |
 				slot.me << VKFD_IH_RING_ID__ME__SHIFT |
 				slot.queue << VKFD_IH_RING_ID__QUEUE__SHIFT))
@@ -309,6 +312,7 @@ static const char *bad_packet_reason(u32 source_id)
 {
 	switch (source_id) {
 	case GFX_9_0__SRCID__CP_PRIV_REG_FAULT:
+	case VKFD_SRCID_SDMA_SRBM_WRITE:
 		return "access to a privileged register";
 	case GFX_9_0__SRCID__CP_PRIV_INSTR_FAULT:
 		return "privileged packet";

@@ -33,6 +33,11 @@ struct vkfd_hqd_slot vkfd_hw_slot(unsigned int kfd_slot);
 int vkfd_hw_identify(struct vkfd_device *dev);
 /* Hubs, apertures, contexts, doorbell window, MEC: to a known state. -errno. */
 int vkfd_hw_init(struct vkfd_device *dev);
+/*
+ * Halts the command processors and the SDMA engines: nothing is fetched or written any
+ * more, until the part is reset. For one that does not give up its queues.
+ */
+void vkfd_hw_stop_engines(struct vkfd_device *dev);
 /* Stops all queues and translation. Only after vkfd_hw_take_away(). */
 void vkfd_hw_fini(struct vkfd_device *dev);
 
@@ -73,6 +78,18 @@ u32 vkfd_hw_clear_fault(struct vkfd_device *dev, bool mmhub);
 int vkfd_hw_vmid_bind(struct vkfd_device *dev, unsigned int vmid, u32 pasid, u64 pd_offset);
 void vkfd_hw_vmid_unbind(struct vkfd_device *dev, unsigned int vmid);
 
+/* For MAP_PROCESS, what vkfd_hw_vmid_bind() writes: page directory with flags, SH_MEM_*. */
+u64 vkfd_hw_pd_base(struct vkfd_device *dev, u64 pd_offset);
+u32 vkfd_hw_sh_mem_config(void);
+u32 vkfd_hw_sh_mem_bases(void);
+
+/*
+ * VMID 0: a flat table for 8 MiB of MC addresses, 4 GiB below where the VBIOS puts
+ * the framebuffer. The table takes 16 KiB of VRAM (dev->gart).
+ */
+#define VKFD_GART_START		0x7f00000000ull
+#define VKFD_GART_SIZE		0x800000ull
+
 /* Flushes translations of @vmid on both hubs by engine 17. 0 or -ETIMEDOUT. */
 int vkfd_hw_flush_tlb(struct vkfd_device *dev, unsigned int vmid);
 
@@ -90,6 +107,24 @@ int vkfd_hw_hqd_load(struct vkfd_device *dev, struct vkfd_hqd_slot slot, const u
 int vkfd_hw_hqd_unload(struct vkfd_device *dev, struct vkfd_hqd_slot slot, u32 request,
 		       unsigned int timeout_ms, u32 *mqd);
 bool vkfd_hw_hqd_is_active(struct vkfd_device *dev, struct vkfd_hqd_slot slot);
+/* The bank of the slot (V9_MQD_HQD_DW dwords); false, with nothing read, if it is inactive. */
+bool vkfd_hw_hqd_read(struct vkfd_device *dev, struct vkfd_hqd_slot slot, u32 *hqd);
+
+/*
+ * SDMA engines (vkfd_hw_sdma.c). Init: both running, with their doorbells and without
+ * queues; halt stops them and all of their queues. User queues are named by engine
+ * (0, 1) and number (0..7); whoever calls has that slot. @mqd: V9_SDMA_MQD_DW dwords.
+ * Load: -EBUSY if there is a queue already, -ENODEV; the write pointer is read from its
+ * memory. Unload as vkfd_hw_hqd_unload(): @mqd (may be NULL) is what a later load goes
+ * on from; 0 or -ETIME, may sleep.
+ */
+int vkfd_hw_sdma_init(struct vkfd_device *dev);
+void vkfd_hw_sdma_halt(struct vkfd_device *dev);
+int vkfd_hw_sdma_load(struct vkfd_device *dev, unsigned int engine, unsigned int rlc,
+		      const u32 *mqd);
+int vkfd_hw_sdma_unload(struct vkfd_device *dev, unsigned int engine, unsigned int rlc,
+			unsigned int timeout_ms, u32 *mqd);
+bool vkfd_hw_sdma_is_active(struct vkfd_device *dev, unsigned int engine, unsigned int rlc);
 
 /* GPU clock, VKFD_GPU_CLOCK_KHZ. */
 u64 vkfd_hw_gpu_clock(struct vkfd_device *dev);

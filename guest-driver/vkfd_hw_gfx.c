@@ -165,7 +165,7 @@ int vkfd_hw_init(struct vkfd_device *dev)
 	ret = vkfd_hw_gmc_init(dev);
 	if (ret)
 		return ret;
-	ret = vkfd_init_mec(dev);
+	ret = vkfd_init_mec(dev) ?: vkfd_hw_sdma_init(dev);
 	if (ret)
 		vkfd_hw_fini(dev);
 	return ret;
@@ -177,13 +177,25 @@ int vkfd_hw_reinit(struct vkfd_device *dev)
 
 	vkfd_init_bif(dev);
 	ret = vkfd_hw_gmc_reinit(dev);
-	return ret ?: vkfd_init_mec(dev);
+	return ret ?: vkfd_init_mec(dev) ?: vkfd_hw_sdma_init(dev);
 }
 
 bool vkfd_hw_answers(struct vkfd_device *dev)
 {
 	return vkfd_rreg(dev, mmRCC_CONFIG_MEMSIZE) == dev->vram.size >> 20 &&
 	       vkfd_rreg(dev, mmBIOS_SCRATCH_7) & ATOM_S7_ASIC_INIT_COMPLETE_MASK;
+}
+
+void vkfd_hw_stop_engines(struct vkfd_device *dev)
+{
+	int idx;
+
+	if (!vkfd_hw_enter(dev, &idx))
+		return;
+	vkfd_wreg(dev, mmCP_MEC_CNTL,
+		  CP_MEC_CNTL__MEC_ME1_HALT_MASK | CP_MEC_CNTL__MEC_ME2_HALT_MASK);
+	vkfd_hw_sdma_halt(dev);
+	vkfd_hw_exit(idx);
 }
 
 void vkfd_hw_halt(struct vkfd_device *dev)
@@ -194,6 +206,7 @@ void vkfd_hw_halt(struct vkfd_device *dev)
 	vkfd_wreg(dev, mmCP_MEC_CNTL,
 		  CP_MEC_CNTL__MEC_ME1_HALT_MASK | CP_MEC_CNTL__MEC_ME2_HALT_MASK);
 	vkfd_wreg(dev, mmCP_PQ_STATUS, 0);
+	vkfd_hw_sdma_halt(dev);
 	for (me = 1; me <= VKFD_NUM_ME; me++) {
 		for (pipe = 0; pipe < VKFD_PIPES_PER_ME; pipe++) {
 			for (queue = 0; queue < VKFD_QUEUES_PER_PIPE; queue++) {
@@ -363,6 +376,23 @@ bool vkfd_hw_hqd_is_active(struct vkfd_device *dev, struct vkfd_hqd_slot slot)
 		return false;
 	vkfd_select_slot(dev, slot);
 	active = vkfd_rreg(dev, mmCP_HQD_ACTIVE) & CP_HQD_ACTIVE__ACTIVE_MASK;
+	vkfd_deselect(dev);
+	vkfd_hw_exit(idx);
+	return active;
+}
+
+bool vkfd_hw_hqd_read(struct vkfd_device *dev, struct vkfd_hqd_slot slot, u32 *hqd)
+{
+	unsigned int i;
+	bool active;
+	int idx;
+
+	if (!vkfd_hw_enter(dev, &idx))
+		return false;
+	vkfd_select_slot(dev, slot);
+	active = vkfd_rreg(dev, mmCP_HQD_ACTIVE) & CP_HQD_ACTIVE__ACTIVE_MASK;
+	for (i = 0; active && i < V9_MQD_HQD_DW; i++)
+		hqd[i] = vkfd_rreg(dev, mmCP_MQD_BASE_ADDR + i);
 	vkfd_deselect(dev);
 	vkfd_hw_exit(idx);
 	return active;

@@ -27,12 +27,6 @@
 /* What type upstream calls heavyweight: also waits for accesses under way. */
 #define VKFD_INV_HEAVYWEIGHT	2
 
-/*
- * VMID 0: a flat table for 8 MiB of MC addresses, 4 GiB below where the VBIOS puts
- * the framebuffer. The table takes 16 KiB of VRAM.
- */
-#define VKFD_GART_START		0x7f00000000ull
-#define VKFD_GART_SIZE		0x800000ull
 #define VKFD_GART_BYTES		(VKFD_GART_SIZE / AMDGPU_GPU_PAGE_SIZE * sizeof(u64))
 
 /* The page of faulting accesses, and one that only the driver writes: for the mark. */
@@ -300,16 +294,30 @@ static int vkfd_set_pasid(struct vkfd_device *dev, unsigned int vmid, u32 pasid)
 	return -ETIMEDOUT;
 }
 
-/* Where shaders see LDS and scratch. Unaligned access allowed, no retry of faults. */
+u64 vkfd_hw_pd_base(struct vkfd_device *dev, u64 pd_offset)
+{
+	return (dev->fb_offset + pd_offset) | AMDGPU_PTE_VALID;
+}
+
+/* Unaligned access allowed, no retry of faults. */
+u32 vkfd_hw_sh_mem_config(void)
+{
+	return SH_MEM_CONFIG__ALIGNMENT_MODE_MASK | SH_MEM_CONFIG__RETRY_DISABLE_MASK;
+}
+
+/* Where shaders see LDS and scratch. */
+u32 vkfd_hw_sh_mem_bases(void)
+{
+	return (u32)(VKFD_LDS_APERTURE_BASE >> 48) << SH_MEM_BASES__SHARED_BASE__SHIFT |
+	       (u32)(VKFD_SCRATCH_APERTURE_BASE >> 48) << SH_MEM_BASES__PRIVATE_BASE__SHIFT;
+}
+
 static void vkfd_set_sh_mem(struct vkfd_device *dev, unsigned int vmid)
 {
 	spin_lock(&dev->srbm_lock);
 	vkfd_hw_select(dev, 0, 0, 0, vmid);
-	vkfd_wreg(dev, mmSH_MEM_CONFIG,
-		  SH_MEM_CONFIG__ALIGNMENT_MODE_MASK | SH_MEM_CONFIG__RETRY_DISABLE_MASK);
-	vkfd_wreg(dev, mmSH_MEM_BASES,
-		  (u32)(VKFD_LDS_APERTURE_BASE >> 48) << SH_MEM_BASES__SHARED_BASE__SHIFT |
-		  (u32)(VKFD_SCRATCH_APERTURE_BASE >> 48) << SH_MEM_BASES__PRIVATE_BASE__SHIFT);
+	vkfd_wreg(dev, mmSH_MEM_CONFIG, vkfd_hw_sh_mem_config());
+	vkfd_wreg(dev, mmSH_MEM_BASES, vkfd_hw_sh_mem_bases());
 	vkfd_hw_select(dev, 0, 0, 0, 0);
 	spin_unlock(&dev->srbm_lock);
 }
@@ -332,7 +340,7 @@ int vkfd_hw_vmid_bind(struct vkfd_device *dev, unsigned int vmid, u32 pasid, u64
 		return -ENODEV;
 
 	vkfd_set_sh_mem(dev, vmid);
-	vkfd_set_pd(dev, vmid, (dev->fb_offset + pd_offset) | AMDGPU_PTE_VALID);
+	vkfd_set_pd(dev, vmid, vkfd_hw_pd_base(dev, pd_offset));
 	ret = vkfd_set_pasid(dev, vmid, pasid);
 	if (!ret) {
 		/* tables written through BAR0 before the first walk, see vkfd_hw_flush_tlb() */

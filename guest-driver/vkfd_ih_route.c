@@ -27,6 +27,8 @@
 /* ivsrcid_gfx_9_0; what <vkfd/ih.h> does not have because no device sends it yet. */
 #define VKFD_SRCID_CP_ECC_ERROR		197
 #define VKFD_SRCID_UTCL2_POISON		1
+/* The same of SDMA: docs/hw-spec.md says when they are sent, and with what. */
+#define VKFD_SRCID_SDMA_ILLEGAL_INST	241
 #define VKFD_IH_FAULT_RING__PROT_EXEC	0x40
 
 /* SQ interrupt, context id 0: encoding and privilege of the wave. */
@@ -123,6 +125,26 @@ static void vkfd_route_cp(struct vkfd_device *dev, const struct vkfd_ih_entry *e
 	atomic64_inc(&ih->unknown);
 }
 
+/* False for a source that nobody here knows. */
+static bool vkfd_route_sdma(struct vkfd_device *dev, const struct vkfd_ih_entry *e, u32 pasid)
+{
+	struct vkfd_ih *ih = &dev->ih;
+
+	switch (e->source_id) {
+	case SDMA0_4_0__SRCID__SDMA_TRAP:
+		ih->count[VKFD_IH_COUNT_SDMA]++;
+		kfd_signal_event_interrupt(pasid, e->ctx[0] & GENMASK(VKFD_SDMA_ID_BITS - 1, 0),
+					   VKFD_SDMA_ID_BITS);
+		return true;
+	case VKFD_SRCID_SDMA_ILLEGAL_INST:
+	case VKFD_SRCID_SDMA_SRBM_WRITE:
+		ih->count[VKFD_IH_COUNT_BAD_PACKET]++;
+		vkfd_queue_bad_opcode(dev, pasid, e->source_id, VKFD_RING_ID_NONE, e->ctx[0]);
+		return true;
+	}
+	return false;
+}
+
 static void vkfd_route_fault(struct vkfd_device *dev, const struct vkfd_ih_entry *e, u32 pasid)
 {
 	const struct vkfd_vm_fault_info info = {
@@ -214,12 +236,9 @@ void vkfd_ih_route(struct vkfd_device *dev, const struct vkfd_ih_entry *e)
 		return;
 	case SOC15_IH_CLIENTID_SDMA0:
 	case SOC15_IH_CLIENTID_SDMA1:
-		if (e->source_id != SDMA0_4_0__SRCID__SDMA_TRAP)
-			break;
-		ih->count[VKFD_IH_COUNT_SDMA]++;
-		kfd_signal_event_interrupt(pasid, e->ctx[0] & GENMASK(VKFD_SDMA_ID_BITS - 1, 0),
-					   VKFD_SDMA_ID_BITS);
-		return;
+		if (vkfd_route_sdma(dev, e, pasid))
+			return;
+		break;
 	}
 	atomic64_inc(&ih->unknown);
 }

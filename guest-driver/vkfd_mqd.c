@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * MQDs as amdkfd fills them in for gfx9 user queues (kfd_mqd_manager_v9.c), for PM4.
+ * MQDs as amdkfd fills them in for gfx9 user queues (kfd_mqd_manager_v9.c).
  */
 #include <linux/kernel.h>
 #include <linux/log2.h>
 #include <linux/string.h>
 
 #include <vkfd/regs_gc.h>
+#include <vkfd/regs_sdma.h>
 
 #include "vkfd_mqd.h"
 
@@ -26,6 +27,14 @@
 #define PIPE_PRIORITY_LOW	0
 #define PIPE_PRIORITY_MEDIUM	1
 #define PIPE_PRIORITY_HIGH	2
+
+/* CP_HQD_PQ_CONTROL.SLOT_BASED_WPTR and CP_HQD_AQL_CONTROL.CONTROL0 of AQL queues. */
+#define MQD_SLOT_BASED_WPTR	2
+#define MQD_AQL_CONTROL0	1
+
+#define SDMA_MQD_DUMMY_REG_DW	27
+#define SDMA_MQD_DUMMY_REG	0xf
+#define SDMA_MQD_RPTR_TIMER	6
 
 static void set(u32 *mqd, u32 reg, u32 val)
 {
@@ -51,6 +60,7 @@ void vkfd_mqd_init(u32 *mqd, const struct vkfd_queue_props *props, u64 mqd_addr,
 {
 	u32 state = CP_HQD_PERSISTENT_STATE__PRELOAD_REQ_MASK |
 		    FIELD_OF(CP_HQD_PERSISTENT_STATE, PRELOAD_SIZE, MQD_PRELOAD_SIZE);
+	bool aql = props->kind == VKFD_QUEUE_AQL;
 	unsigned int i;
 
 	memset(mqd, 0, V9_MQD_DW * sizeof(*mqd));
@@ -78,9 +88,13 @@ void vkfd_mqd_init(u32 *mqd, const struct vkfd_queue_props *props, u64 mqd_addr,
 
 	set64(mqd, mmCP_HQD_PQ_RPTR_REPORT_ADDR, props->rptr_va);
 	set64(mqd, mmCP_HQD_PQ_WPTR_POLL_ADDR, props->wptr_va);
-	/* Loading the queue sets DOORBELL_EN. */
+	/* Loading the queue sets DOORBELL_EN. AQL: the value of a doorbell does not matter. */
 	set(mqd, mmCP_HQD_PQ_DOORBELL_CONTROL,
-	    FIELD_OF(CP_HQD_PQ_DOORBELL_CONTROL, DOORBELL_OFFSET, doorbell_dw));
+	    FIELD_OF(CP_HQD_PQ_DOORBELL_CONTROL, DOORBELL_OFFSET, doorbell_dw) |
+	    (aql ? CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_BIF_DROP_MASK : 0));
+	if (aql)
+		set(mqd, mmCP_HQD_AQL_CONTROL,
+		    FIELD_OF(CP_HQD_AQL_CONTROL, CONTROL0, MQD_AQL_CONTROL0));
 
 	set64(mqd, mmCP_HQD_EOP_BASE_ADDR, props->eop_va >> 8);
 	/* The field means 2^(n+1) dwords; a buffer of no size has none. */
@@ -107,6 +121,11 @@ void vkfd_mqd_update(u32 *mqd, const struct vkfd_queue_props *props)
 	u32 control = FIELD_OF(CP_HQD_PQ_CONTROL, RPTR_BLOCK_SIZE, MQD_RPTR_BLOCK_SIZE) |
 		      CP_HQD_PQ_CONTROL__UNORD_DISPATCH_MASK;
 
+	if (props->kind == VKFD_QUEUE_AQL)
+		control |= CP_HQD_PQ_CONTROL__NO_UPDATE_RPTR_MASK |
+			   FIELD_OF(CP_HQD_PQ_CONTROL, SLOT_BASED_WPTR, MQD_SLOT_BASED_WPTR) |
+			   CP_HQD_PQ_CONTROL__QUEUE_FULL_EN_MASK |
+			   CP_HQD_PQ_CONTROL__WPP_CLAMP_EN_MASK;
 	if (props->ring_size) {
 		/* The field means 2^(n+1) dwords. */
 		control |= FIELD_OF(CP_HQD_PQ_CONTROL, QUEUE_SIZE,
@@ -136,4 +155,39 @@ void vkfd_mqd_set_cu_mask(u32 *mqd, u32 mask, unsigned int num_cu)
 	mqd[V9_MQD_STATIC_THREAD_MGMT_SE3_DW] = 0;
 	for (i = 0; i < 4; i++)
 		mqd[MQD_STATIC_THREAD_MGMT_SE4_DW + i] = 0;
+}
+
+void vkfd_mqd_sdma_init(u32 *mqd, const struct vkfd_queue_props *props, u32 doorbell_dw,
+			unsigned int engine, unsigned int queue)
+{
+	memset(mqd, 0, V9_SDMA_MQD_DW * sizeof(*mqd));
+	mqd[V9_SDMA_MQD_RB_RPTR_ADDR_HI_DW] = upper_32_bits(props->rptr_va);
+	mqd[V9_SDMA_MQD_RB_RPTR_ADDR_LO_DW] = lower_32_bits(props->rptr_va);
+	mqd[V9_SDMA_MQD_WPTR_POLL_ADDR_HI_DW] = upper_32_bits(props->wptr_va);
+	mqd[V9_SDMA_MQD_WPTR_POLL_ADDR_LO_DW] = lower_32_bits(props->wptr_va);
+	mqd[V9_SDMA_MQD_DOORBELL_OFFSET_DW] =
+		FIELD_OF(SDMA0_GFX_DOORBELL_OFFSET, OFFSET, doorbell_dw);
+	mqd[SDMA_MQD_DUMMY_REG_DW] = SDMA_MQD_DUMMY_REG;
+	mqd[V9_SDMA_MQD_ENGINE_ID_DW] = engine;
+	mqd[V9_SDMA_MQD_QUEUE_ID_DW] = queue;
+	vkfd_mqd_sdma_update(mqd, props);
+}
+
+void vkfd_mqd_sdma_update(u32 *mqd, const struct vkfd_queue_props *props)
+{
+	u32 cntl = SDMA0_GFX_RB_CNTL__RPTR_WRITEBACK_ENABLE_MASK |
+		   FIELD_OF(SDMA0_GFX_RB_CNTL, RPTR_WRITEBACK_TIMER, SDMA_MQD_RPTR_TIMER);
+
+	/* Pointers count bytes and never wrap: rptr holds for a ring of any size. */
+	if (props->ring_size)
+		cntl |= FIELD_OF(SDMA0_GFX_RB_CNTL, RB_SIZE, order_base_2(props->ring_size / 4));
+	mqd[V9_SDMA_MQD_RB_CNTL_DW] = cntl;
+	mqd[V9_SDMA_MQD_RB_BASE_DW] = lower_32_bits(props->ring_va >> 8);
+	mqd[V9_SDMA_MQD_RB_BASE_HI_DW] = upper_32_bits(props->ring_va >> 8);
+}
+
+void vkfd_mqd_sdma_set_vmid(u32 *mqd, unsigned int vmid)
+{
+	mqd[V9_SDMA_MQD_RB_CNTL_DW] &= ~SDMA0_GFX_RB_CNTL__RB_VMID_MASK;
+	mqd[V9_SDMA_MQD_RB_CNTL_DW] |= FIELD_OF(SDMA0_GFX_RB_CNTL, RB_VMID, vmid);
 }

@@ -14,6 +14,7 @@
 #include "vkfd_device.h"
 #include "vkfd_event.h"
 #include "vkfd_queue.h"
+#include "vkfd_runlist.h"
 
 struct vkfd_vm;
 struct vkfd_bo;
@@ -26,7 +27,8 @@ struct vkfd_bo;
  * @vm: its VM, valid while @drm_file is
  * @bos: idr handle -> struct vkfd_bo (one reference each); XA_FLAGS_ALLOC1
  * @slice: doorbell slice, -1 until the first queue on this GPU
- * @vmid: VMID, -1 while the process has no active queue here
+ * @vmid: VMID, -1 while the process has no active queue here, or the firmware schedules
+ * @runlist: what of it is in the run list of @dev; dev->queue_lock
  * @queue_count: queues created on this GPU
  * @suspended: its queues were evicted for suspend
  * @evicted: > 0 while queues must stay off the hardware
@@ -44,6 +46,7 @@ struct vkfd_pdd {
 	struct xarray bos;
 	int slice;
 	int vmid;
+	struct vkfd_runlist_process runlist;
 	unsigned int queue_count;
 	unsigned int evicted;
 	bool suspended;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Life of a user queue: HQD slot, VMID, MQD; on and off the hardware.
+ * Life of a user queue: ids, doorbell, MQD, and when it has to be on the hardware.
+ * How it gets there is the scheduler's business (vkfd_sched.h).
  */
 #include <linux/slab.h>
 #include <drm/drm_drv.h>
@@ -9,7 +10,7 @@
 #include "vkfd_hw.h"
 #include "vkfd_process.h"
 #include "vkfd_queue_int.h"
-#include "vkfd_reset.h"
+#include "vkfd_sched.h"
 #include "vkfd_trace.h"
 #include "vkfd_vm.h"
 #include "vkfd_vram.h"
@@ -19,117 +20,30 @@ static_assert(VKFD_QUEUE_MAX_GPUS == VKFD_MAX_GPUS);
 #define VKFD_MQD_BYTES		(V9_MQD_DW * sizeof(u32))
 #define VKFD_MQD_ALLOC		PAGE_ALIGN(VKFD_MQD_BYTES)
 
-/* In dev->vmid_pasid: a VMID that a queue which does not stop may still use. No PASID is this. */
-#define VKFD_PASID_LOST		(~0u)
-
 static struct vkfd_process_queues *queues_of(struct vkfd_pdd *pdd)
 {
 	return &pdd->process->queues;
 }
 
-/* Slots in the order they are given out: one of each pipe, then the next of each. */
-static int hqd_get(struct vkfd_device *dev)
+u64 vkfd_queue_mqd_addr(const struct vkfd_queue *q)
 {
-	const unsigned int pipes = VKFD_PIPES_PER_ME, per_pipe = VKFD_NUM_CP_QUEUES / pipes;
-	unsigned int i, slot;
-	int ret = -EBUSY;
-
-	mutex_lock(&dev->queue_lock);
-	for (i = 0; i < VKFD_NUM_CP_QUEUES; i++) {
-		slot = i % pipes * per_pipe + i / pipes;
-		if (!__test_and_set_bit(slot, dev->hqd_used)) {
-			ret = slot;
-			break;
-		}
-	}
-	mutex_unlock(&dev->queue_lock);
-	return ret;
+	return q->dev->fb_base + q->mqd_node.start;
 }
 
-static void hqd_put(struct vkfd_device *dev, unsigned int slot, bool lost)
+unsigned int vkfd_queue_slot(const struct vkfd_queue *q)
 {
-	mutex_lock(&dev->queue_lock);
-	if (lost)
-		__set_bit(slot, dev->hqd_lost);
+	return vkfd_queue_is_sdma(&q->props) ? VKFD_NUM_HQD + q->sdma : q->hqd;
+}
+
+void vkfd_queue_set_vmid(struct vkfd_queue *q, unsigned int vmid)
+{
+	if (vkfd_queue_is_sdma(&q->props))
+		vkfd_mqd_sdma_set_vmid(q->mqd, vmid);
 	else
-		__clear_bit(slot, dev->hqd_used);
-	mutex_unlock(&dev->queue_lock);
+		vkfd_mqd_set_vmid(q->mqd, vmid);
 }
 
-/* Gives @pdd a VMID and binds it to its page tables, if it has none. */
-static int vmid_get(struct vkfd_pdd *pdd)
-{
-	struct vkfd_device *dev = pdd->dev;
-	struct vkfd_vm *vm = pdd->vm;
-	unsigned int i, vmid;
-	int err = -ENOSPC;
-
-	lockdep_assert_held(&pdd->process->lock);
-
-	if (vm->generation != READ_ONCE(dev->generation))
-		return -EIO;
-	if (pdd->vmid >= 0)
-		return 0;
-
-	mutex_lock(&dev->queue_lock);
-	for (i = 0; i < VKFD_KFD_VMIDS; i++)
-		if (!dev->vmid_pasid[i])
-			break;
-	if (i == VKFD_KFD_VMIDS)
-		goto unlock;
-
-	vmid = VKFD_KFD_VMID_FIRST + i;
-	/* Page table changes either come before the flush of the bind or see vm->vmid. */
-	mutex_lock(&vm->lock);
-	/* Read by the interrupt path without a lock. */
-	WRITE_ONCE(dev->vmid_pasid[i], pdd->process->pasid);
-	err = vkfd_hw_vmid_bind(dev, vmid, pdd->process->pasid, vm->pd_offset);
-	if (err) {
-		WRITE_ONCE(dev->vmid_pasid[i], 0);
-	} else {
-		vm->vmid = vmid;
-		pdd->vmid = vmid;
-	}
-	mutex_unlock(&vm->lock);
-unlock:
-	mutex_unlock(&dev->queue_lock);
-	if (err == -ENOSPC)
-		drm_dbg(&dev->drm, "process %d: no VMID left\n", pdd->process->tgid);
-	return err;
-}
-
-/* Takes the VMID back once no queue of @pdd is active. */
-static void vmid_put_unused(struct vkfd_pdd *pdd)
-{
-	struct vkfd_device *dev = pdd->dev;
-	struct vkfd_queue *q;
-	unsigned long id;
-	unsigned int i;
-
-	lockdep_assert_held(&pdd->process->lock);
-
-	if (pdd->vmid < 0)
-		return;
-	xa_for_each(&queues_of(pdd)->xa, id, q)
-		if (q->pdd == pdd && q->active)
-			return;
-
-	i = pdd->vmid - VKFD_KFD_VMID_FIRST;
-	mutex_lock(&dev->queue_lock);
-	mutex_lock(&pdd->vm->lock);
-	pdd->vm->vmid = -1;
-	vkfd_hw_vmid_unbind(dev, pdd->vmid);
-	/* Unbound, a queue that never stopped faults; it must not find other tables. */
-	WRITE_ONCE(dev->vmid_pasid[i],
-		   test_bit(dev->index, &queues_of(pdd)->lost) ? VKFD_PASID_LOST : 0);
-	pdd->vmid = -1;
-	mutex_unlock(&pdd->vm->lock);
-	mutex_unlock(&dev->queue_lock);
-	clear_bit(dev->index, &queues_of(pdd)->lost);
-}
-
-/* The copy of the MQD that its address names. */
-static void mqd_write(struct vkfd_queue *q)
+void vkfd_queue_write_mqd(struct vkfd_queue *q)
 {
 	int idx;
 
@@ -139,83 +53,60 @@ static void mqd_write(struct vkfd_queue *q)
 	vkfd_hw_exit(idx);
 }
 
-static int queue_load(struct vkfd_queue *q)
+int vkfd_sdma_find(const unsigned long *used, u32 engine)
 {
-	int err;
+	unsigned int i;
 
-	lockdep_assert_held(&q->pdd->process->lock);
-
-	vkfd_mqd_set_vmid(q->mqd, q->pdd->vmid);
-	mqd_write(q);
-	err = vkfd_hw_hqd_load(q->dev, vkfd_hw_slot(q->hqd), q->mqd);
-	if (err)
-		return err;
-	q->loaded = true;
-	trace_queue_load(q->pdd->process->pasid, q->id, q->hqd);
-	return 0;
+	for_each_clear_bit(i, used, VKFD_NUM_SDMA_QUEUES)
+		if (engine == VKFD_SDMA_ENGINE_ANY || vkfd_sdma_engine(i) == engine)
+			return i;
+	return -ENOMEM;
 }
 
-/*
- * Takes the queue off the hardware, with its state in q->mqd if @save. One that does
- * not stop is forced to, and then is no good any more. 0 or -ETIME.
- */
-static int queue_unload(struct vkfd_queue *q, bool save)
+void vkfd_queue_read_mqd(struct vkfd_queue *q)
 {
-	struct vkfd_hqd_slot slot = vkfd_hw_slot(q->hqd);
-	u32 request = VKFD_DEQUEUE_RESET_WAVES;
-	int err;
+	int idx;
 
-	lockdep_assert_held(&q->pdd->process->lock);
-
-	if (!q->loaded)
-		return 0;
-	if (save)
-		request = q->props.ctx_va ? VKFD_DEQUEUE_SAVE_WAVES : VKFD_DEQUEUE_DRAIN;
-
-	q->loaded = false;
-	trace_queue_unload(q->pdd->process->pasid, q->id, q->hqd);
-	err = vkfd_hw_hqd_unload(q->dev, slot, request, VKFD_QUEUE_STOP_MS, save ? q->mqd : NULL);
-	if (!err) {
-		if (save)
-			mqd_write(q);
-		return 0;
-	}
-
-	q->stopped = true;
-	if (request != VKFD_DEQUEUE_RESET_WAVES &&
-	    !vkfd_hw_hqd_unload(q->dev, slot, VKFD_DEQUEUE_RESET_WAVES, VKFD_QUEUE_STOP_MS, NULL)) {
-		drm_err_ratelimited(&q->dev->drm, "process %d, queue %u: did not stop, was reset\n",
-				    q->pdd->process->tgid, q->id);
-		return -ETIME;
-	}
-	q->lost = true;
-	vkfd_reset_request(q->dev, "a queue does not stop");
-	set_bit(q->dev->index, &queues_of(q->pdd)->lost);
-	drm_err_ratelimited(&q->dev->drm, "process %d, queue %u: does not stop, slot and VMID are lost\n",
-			    q->pdd->process->tgid, q->id);
-	return -ETIME;
+	if (!vkfd_hw_enter(q->dev, &idx))
+		return;
+	memcpy_fromio(q->mqd, q->dev->vram.map + q->mqd_node.start, VKFD_MQD_BYTES);
+	vkfd_hw_exit(idx);
 }
 
 static void queue_free(struct vkfd_queue *q)
 {
 	vkfd_vram_free(q->dev, &q->mqd_node);
-	hqd_put(q->dev, q->hqd, q->lost);
+	q->dev->sched->detach(q);
 	kfree(q->mqd);
 	/* The interrupt path may just be looking at it. */
 	kfree_rcu(q, rcu);
 }
 
-static int doorbell_get(struct vkfd_pdd *pdd)
+/* The doorbell of @q: compute any that is free, SDMA the one its slot has. */
+static int doorbell_get(struct vkfd_queue *q)
 {
 	DECLARE_BITMAP(used, VKFD_DOORBELLS_PER_SLICE);
-	struct vkfd_queue *q;
+	struct vkfd_queue *other;
 	unsigned long id;
 
+	if (vkfd_queue_is_sdma(&q->props))
+		return vkfd_doorbell_sdma_id(vkfd_sdma_engine(q->sdma), vkfd_sdma_rlc(q->sdma));
 	bitmap_zero(used, VKFD_DOORBELLS_PER_SLICE);
-	xa_for_each(&queues_of(pdd)->xa, id, q)
-		if (q->pdd == pdd)
-			__set_bit(q->doorbell_id, used);
+	xa_for_each(&queues_of(q->pdd)->xa, id, other)
+		if (other->pdd == q->pdd)
+			__set_bit(other->doorbell_id, used);
 	return vkfd_doorbell_find_id(used);
+}
+
+static void mqd_init(struct vkfd_queue *q)
+{
+	if (vkfd_queue_is_sdma(&q->props))
+		vkfd_mqd_sdma_init(q->mqd, &q->props, q->doorbell_dw, vkfd_sdma_engine(q->sdma),
+				   vkfd_sdma_rlc(q->sdma));
+	else
+		vkfd_mqd_init(q->mqd, &q->props, vkfd_queue_mqd_addr(q), q->doorbell_dw,
+			      q->pdd->tba_addr);
+	vkfd_queue_write_mqd(q);
 }
 
 int vkfd_queue_create(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props,
@@ -244,18 +135,18 @@ int vkfd_queue_create(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props
 		ret = -ENOMEM;
 		goto free_queue;
 	}
-	ret = doorbell_get(pdd);
-	if (ret < 0)
+	ret = dev->sched->attach(q);
+	if (ret)
 		goto free_mqd;
+	ret = doorbell_get(q);
+	if (ret < 0)
+		goto detach;
 	q->doorbell_id = ret;
-	ret = hqd_get(dev);
-	if (ret < 0)
-		goto free_mqd;
-	q->hqd = ret;
+	q->doorbell_dw = vkfd_doorbell_dw_index(pdd, q->doorbell_id);
 	ret = vkfd_vram_alloc(dev, VKFD_MQD_ALLOC, PAGE_SIZE, &q->mqd_node);
 	if (ret) {
 		ret = ret == -ENOSPC ? -ENOMEM : ret;
-		goto put_hqd;
+		goto detach;
 	}
 	ret = xa_alloc(&qs->xa, &q->id, NULL, XA_LIMIT(0, VKFD_MAX_QUEUES_PER_PROCESS - 1),
 		       GFP_KERNEL_ACCOUNT);
@@ -264,9 +155,7 @@ int vkfd_queue_create(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props
 		goto free_vram;
 	}
 
-	vkfd_mqd_init(q->mqd, props, dev->fb_base + q->mqd_node.start,
-		      vkfd_doorbell_dw_index(pdd, q->doorbell_id), pdd->tba_addr);
-	mqd_write(q);
+	mqd_init(q);
 
 	/* Visible before it runs: its first packet may be a bad one. */
 	ret = xa_err(xa_store(&qs->xa, q->id, q, GFP_KERNEL_ACCOUNT));
@@ -274,30 +163,29 @@ int vkfd_queue_create(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props
 		goto erase_id;
 	set_bit(dev->index, &qs->gpus);
 	if (vkfd_queue_wanted(props)) {
-		ret = vmid_get(pdd);
+		ret = dev->sched->get(pdd);
 		if (ret)
 			goto erase_id;
 		q->active = true;
 		/* An evicted process gets its queue, and the queue waits like the others. */
-		if (!pdd->evicted)
-			ret = queue_load(q);
+		ret = dev->sched->load(pdd, q);
 		if (ret)
-			goto put_vmid;
+			goto put;
 	}
 	pdd->queue_count++;
-	trace_queue_create(pdd->process->pasid, q->id, q->hqd);
+	trace_queue_create(pdd->process->pasid, q->id, vkfd_queue_slot(q));
 	*queue = q;
 	return 0;
 
-put_vmid:
+put:
 	q->active = false;
-	vmid_put_unused(pdd);
+	dev->sched->put(pdd);
 erase_id:
 	xa_erase(&qs->xa, q->id);
 free_vram:
 	vkfd_vram_free(dev, &q->mqd_node);
-put_hqd:
-	hqd_put(dev, q->hqd, false);
+detach:
+	dev->sched->detach(q);
 free_mqd:
 	kfree(q->mqd);
 free_queue:
@@ -312,23 +200,24 @@ int vkfd_queue_destroy(struct vkfd_queue *q)
 
 	lockdep_assert_held(&pdd->process->lock);
 
-	err = queue_unload(q, false);
+	err = q->dev->sched->unload(pdd, q, false);
 	/*
 	 * Its slot and doorbell are what interrupts name it by, and the next queue gets
 	 * both: what the hardware has to say about this one is heard first.
 	 */
 	vkfd_ih_sync(q->dev);
 	vkfd_queue_act_on_bad(q);
-	trace_queue_destroy(pdd->process->pasid, q->id, q->hqd);
+	trace_queue_destroy(pdd->process->pasid, q->id, vkfd_queue_slot(q));
 	xa_erase(&queues_of(pdd)->xa, q->id);
 	pdd->queue_count--;
-	vmid_put_unused(pdd);
+	q->dev->sched->put(pdd);
 	queue_free(q);
 	return err;
 }
 
 int vkfd_queue_update(struct vkfd_queue *q, const struct vkfd_queue_props *props)
 {
+	const struct vkfd_sched_ops *sched = q->dev->sched;
 	bool wanted = vkfd_queue_wanted(props);
 	struct vkfd_pdd *pdd = q->pdd;
 	int err;
@@ -338,11 +227,11 @@ int vkfd_queue_update(struct vkfd_queue *q, const struct vkfd_queue_props *props
 	if (q->stopped)
 		return -EACCES;
 	if (wanted) {
-		err = vmid_get(pdd);
+		err = sched->get(pdd);
 		if (err)
 			return err;
 	}
-	err = queue_unload(q, true);
+	err = sched->unload(pdd, q, true);
 	if (err)
 		return err;
 
@@ -350,87 +239,69 @@ int vkfd_queue_update(struct vkfd_queue *q, const struct vkfd_queue_props *props
 	q->props.ring_size = props->ring_size;
 	q->props.percent = props->percent;
 	q->props.priority = props->priority;
-	vkfd_mqd_update(q->mqd, &q->props);
-	mqd_write(q);
+	if (vkfd_queue_is_sdma(&q->props))
+		vkfd_mqd_sdma_update(q->mqd, &q->props);
+	else
+		vkfd_mqd_update(q->mqd, &q->props);
+	vkfd_queue_write_mqd(q);
 	q->active = wanted;
 
 	/* Loading reads wptr from memory: packets that came meanwhile need no doorbell. */
-	if (wanted && !pdd->evicted)
-		err = queue_load(q);
-	vmid_put_unused(pdd);
+	err = sched->load(pdd, q);
+	sched->put(pdd);
 	return err;
 }
 
 int vkfd_queue_set_cu_mask(struct vkfd_queue *q, u32 mask)
 {
-	bool was_loaded = q->loaded;
 	int err;
 
 	lockdep_assert_held(&q->pdd->process->lock);
 
-	err = queue_unload(q, true);
+	/* As upstream: an engine has no compute units, and none is an error. */
+	if (vkfd_queue_is_sdma(&q->props))
+		return 0;
+	err = q->dev->sched->unload(q->pdd, q, true);
 	if (err)
 		return err;
 	vkfd_mqd_set_cu_mask(q->mqd, mask, q->dev->num_cu);
-	mqd_write(q);
-	return was_loaded ? queue_load(q) : 0;
+	vkfd_queue_write_mqd(q);
+	return q->dev->sched->load(q->pdd, q);
 }
 
 void vkfd_queue_stop(struct vkfd_queue *q)
 {
 	/* A failure has been logged; the queue is stopped either way. */
-	queue_unload(q, true);
+	q->dev->sched->unload(q->pdd, q, true);
 	q->stopped = true;
 }
 
 int vkfd_queues_evict(struct vkfd_pdd *pdd)
 {
-	struct vkfd_queue *q;
-	unsigned long id;
-	int err, ret = 0;
-
 	lockdep_assert_held(&pdd->process->lock);
 
 	if (pdd->evicted++)
 		return 0;
-	xa_for_each(&queues_of(pdd)->xa, id, q) {
-		if (q->pdd != pdd)
-			continue;
-		err = queue_unload(q, true);
-		if (!ret)
-			ret = err;
-	}
-	return ret;
+	return pdd->dev->sched->unload(pdd, NULL, true);
 }
 
 int vkfd_queues_restore(struct vkfd_pdd *pdd)
 {
-	struct vkfd_queue *q;
-	unsigned long id;
-	int err, ret = 0;
-
 	lockdep_assert_held(&pdd->process->lock);
 
 	if (WARN_ON_ONCE(!pdd->evicted) || --pdd->evicted)
 		return 0;
-	xa_for_each(&queues_of(pdd)->xa, id, q) {
-		if (q->pdd != pdd || !q->active || q->stopped)
-			continue;
-		err = queue_load(q);
-		if (!ret)
-			ret = err;
-	}
-	return ret;
+	return pdd->dev->sched->load(pdd, NULL);
 }
 
 void vkfd_queues_forget(struct vkfd_pdd *pdd)
 {
-	struct vkfd_device *dev = pdd->dev;
 	struct vkfd_queue *q;
 	unsigned long id;
 
 	lockdep_assert_held(&pdd->process->lock);
 
+	pdd->dev->sched->forget(pdd);
 	xa_for_each(&queues_of(pdd)->xa, id, q) {
 		if (q->pdd != pdd)
 			continue;
@@ -439,47 +310,21 @@ void vkfd_queues_forget(struct vkfd_pdd *pdd)
 		q->stopped = true;
 		q->lost = false;
 	}
-	clear_bit(dev->index, &queues_of(pdd)->lost);
-	if (pdd->vmid < 0)
-		return;
-	mutex_lock(&dev->queue_lock);
-	mutex_lock(&pdd->vm->lock);
-	pdd->vm->vmid = -1;
-	WRITE_ONCE(dev->vmid_pasid[pdd->vmid - VKFD_KFD_VMID_FIRST], 0);
-	pdd->vmid = -1;
-	mutex_unlock(&pdd->vm->lock);
-	mutex_unlock(&dev->queue_lock);
 }
 
 void vkfd_queues_reclaim(struct vkfd_device *dev)
 {
-	unsigned int i;
-
+	dev->sched->reclaim(dev);
 	mutex_lock(&dev->queue_lock);
-	bitmap_andnot(dev->hqd_used, dev->hqd_used, dev->hqd_lost, VKFD_NUM_CP_QUEUES);
-	bitmap_zero(dev->hqd_lost, VKFD_NUM_CP_QUEUES);
-	for (i = 0; i < VKFD_KFD_VMIDS; i++)
-		if (dev->vmid_pasid[i] == VKFD_PASID_LOST)
-			WRITE_ONCE(dev->vmid_pasid[i], 0);
 	WRITE_ONCE(dev->generation, dev->generation + 1);
 	mutex_unlock(&dev->queue_lock);
 }
 
 int vkfd_queues_rebind(struct vkfd_pdd *pdd)
 {
-	struct vkfd_device *dev = pdd->dev;
-	int err;
-
 	lockdep_assert_held(&pdd->process->lock);
 
-	if (pdd->vmid < 0)
-		return 0;
-	mutex_lock(&dev->queue_lock);
-	mutex_lock(&pdd->vm->lock);
-	err = vkfd_hw_vmid_bind(dev, pdd->vmid, pdd->process->pasid, pdd->vm->pd_offset);
-	mutex_unlock(&pdd->vm->lock);
-	mutex_unlock(&dev->queue_lock);
-	return err;
+	return pdd->dev->sched->rebind(pdd);
 }
 
 void vkfd_queues_init(struct vkfd_process *p)
@@ -500,8 +345,13 @@ void vkfd_queues_fini(struct vkfd_process *p)
 {
 	struct vkfd_queue *q;
 	unsigned long id;
+	unsigned int i;
 
 	mutex_lock(&p->lock);
+	/* All at a time: the queues of one process off the hardware may take a while. */
+	for (i = 0; i < VKFD_MAX_GPUS; i++)
+		if (p->pdds[i])
+			p->pdds[i]->dev->sched->unload(p->pdds[i], NULL, false);
 	xa_for_each(&p->queues.xa, id, q)
 		vkfd_queue_destroy(q);
 	mutex_unlock(&p->lock);

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * User queues: MQD, HQD slot, doorbell, VMID; create, update, destroy, evict.
- * Queues are loaded straight into HQDs.
- *
- * Who holds what: a queue has its HQD slot, doorbell and MQD from creation to
- * destruction, as upstream without a scheduler; a process has a VMID on a GPU as
- * long as one of its queues there is active, evicted or not. So putting queues back
- * never fails for want of either.
+ * User queues: MQD, doorbell, slot; create, update, destroy, evict. A queue has its
+ * doorbell and MQD from creation to destruction; what else it holds depends on who
+ * schedules (vkfd_sched.h). docs/queues.md has the whole life of one.
  */
 #ifndef VKFD_QUEUE_H
 #define VKFD_QUEUE_H
@@ -91,8 +87,13 @@ int vkfd_queues_rebind(struct vkfd_pdd *pdd);
  * From the IH path, any context, ih->lock held: notes the fault; work then takes the
  * queues of the process on @dev (VM fault), or the one queue (bad packet), off the
  * hardware, logs one line and signals MEMORY or HW_EXCEPTION events.
- * @source_id, @ring_id, @ctx0: of the interrupt entry (vkfd/ih.h)
+ * @source_id, @ring_id, @ctx0: of the interrupt entry (vkfd/ih.h); @ring_id is
+ * VKFD_RING_ID_NONE if that does not name a compute slot
  */
+#define VKFD_RING_ID_NONE		0xff
+/* The source of an SDMA queue that wrote a register it may not. */
+#define VKFD_SRCID_SDMA_SRBM_WRITE	247
+
 void vkfd_queue_vm_fault(struct vkfd_device *dev, u32 pasid,
 			 const struct vkfd_vm_fault_info *info);
 void vkfd_queue_bad_opcode(struct vkfd_device *dev, u32 pasid, u32 source_id,

@@ -5,15 +5,20 @@
 #ifndef VKFD_QUEUE_INT_H
 #define VKFD_QUEUE_INT_H
 
+#include <linux/list.h>
 #include <linux/rcupdate.h>
 #include <linux/types.h>
 #include <drm/drm_mm.h>
 
+#include "vkfd_device.h"
 #include "vkfd_mqd.h"
+#include "vkfd_process.h"
 #include "vkfd_queue.h"
 
 /* How long a queue may take to stop, as upstream's default without a scheduler. */
 #define VKFD_QUEUE_STOP_MS	4050
+
+#define VKFD_HQD_NONE		(~0u)
 
 /**
  * struct vkfd_queue - a user queue
@@ -22,17 +27,23 @@
  * @dev: the GPU, for the interrupt path
  * @id: KFD's number of it in the process
  * @doorbell_id: in the slice of @pdd
- * @hqd: slot number (0..VKFD_NUM_CP_QUEUES-1)
- * @mqd: image, V9_MQD_DW dwords; current while the queue is off the hardware
+ * @hqd: compute: slot number (0..VKFD_NUM_CP_QUEUES-1), VKFD_HQD_NONE if the firmware
+ *       chooses one
+ * @sdma: SDMA: slot number, see vkfd_sdma_engine()
+ * @doorbell_dw: dword index of its doorbell on BAR2
+ * @runlist: in vkfd_runlist_process.queues; dev->queue_lock
+ * @mqd: image, V9_MQD_DW dwords, of which an SDMA queue uses the first V9_SDMA_MQD_DW;
+ *       current while the queue is off the hardware
  * @mqd_node: page of VRAM its address points to, a copy of @mqd
  * @props: what user space asked for
- * @active: wanted on the hardware by @props; holds the VMID
+ * @active: wanted on the hardware by @props
  * @loaded: is on the hardware
  * @stopped: taken off for good after a bad packet, or because it did not stop
  * @lost: did not stop even by force: the slot is not given to anybody else
  * @bad, @bad_source, @bad_ctx0: a bad packet nobody has acted on; fault_lock
  *
- * process->lock, except @dev, @id, @doorbell_id and @hqd, which do not change.
+ * process->lock, except for what does not change: @dev, @id, @doorbell_id, @doorbell_dw,
+ * @hqd, @sdma, and of @props @kind and @wptr_va.
  */
 struct vkfd_queue {
 	struct rcu_head rcu;
@@ -41,6 +52,9 @@ struct vkfd_queue {
 	u32 id;
 	u32 doorbell_id;
 	unsigned int hqd;
+	unsigned int sdma;
+	u32 doorbell_dw;
+	struct list_head runlist;
 	u32 *mqd;
 	struct drm_mm_node mqd_node;
 	struct vkfd_queue_props props;
@@ -58,12 +72,38 @@ static inline bool vkfd_queue_wanted(const struct vkfd_queue_props *props)
 	return props->ring_va && props->ring_size && props->percent;
 }
 
+/* SDMA queues are spread over the engines, as upstream numbers them. */
+static inline unsigned int vkfd_sdma_engine(unsigned int sdma)
+{
+	return sdma % VKFD_NUM_SDMA;
+}
+
+static inline unsigned int vkfd_sdma_rlc(unsigned int sdma)
+{
+	return sdma / VKFD_NUM_SDMA;
+}
+
+/* For the schedulers. process->lock held. */
+static inline bool vkfd_queue_may_load(const struct vkfd_queue *q)
+{
+	return q->active && !q->stopped && !q->loaded && !q->pdd->evicted;
+}
+
+/* MC address of the copy of the MQD in VRAM; the copy becomes what q->mqd is, and back. */
+u64 vkfd_queue_mqd_addr(const struct vkfd_queue *q);
+void vkfd_queue_write_mqd(struct vkfd_queue *q);
+void vkfd_queue_read_mqd(struct vkfd_queue *q);
+/* In the image. */
+void vkfd_queue_set_vmid(struct vkfd_queue *q, unsigned int vmid);
+/* For traces: the HQD slot, or VKFD_NUM_HQD and the number of the SDMA queue, or ~0. */
+unsigned int vkfd_queue_slot(const struct vkfd_queue *q);
+
 /*
  * All with process->lock held. @props were checked.
  *
  * Create: -ENOSPC: no doorbell slice or no VMID left; -EBUSY: no doorbell or HQD slot
- * left; -ENOMEM: no queue id or memory left; -ENODEV. Nothing is kept on failure but
- * the slice.
+ * left; -ENOMEM: no SDMA queue, queue id or memory left; -EPERM: as many queues as there
+ * may be on the GPU; -ENODEV. Nothing is kept on failure but the slice.
  */
 int vkfd_queue_create(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props,
 		      struct vkfd_queue **queue);

@@ -114,8 +114,10 @@ static int check_buffers(struct vkfd_pdd *pdd, const struct vkfd_queue_props *pr
 {
 	struct vkfd_vm *vm = pdd->vm;
 
+	size_t rptr_size = props->kind == VKFD_QUEUE_PM4 ? sizeof(u32) : sizeof(u64);
+
 	if (!is_mapped(vm, props->wptr_va, sizeof(u64)) ||
-	    !is_mapped(vm, props->rptr_va, sizeof(u32)) ||
+	    !is_mapped(vm, props->rptr_va, rptr_size) ||
 	    !is_mapped(vm, props->ring_va, props->ring_size))
 		return -EINVAL;
 	if (props->eop_va && (props->eop_size < EOP_BUFFER_MIN ||
@@ -130,11 +132,11 @@ static int check_buffers(struct vkfd_pdd *pdd, const struct vkfd_queue_props *pr
  * @p: calling process
  * @data: struct kfd_ioctl_create_queue_args
  *
- * Return: 0; -EINVAL: sizes, percentage, priority, unmapped buffers, no such GPU, and
- * for AQL queues, which the command processor does not run yet; -EFAULT: addresses
- * that are not user space's; -ESRCH: no VM acquired; -ENOTSUPP: unknown type;
- * -ENOMEM: memory, queue ids, and for SDMA queues, as there is no engine;
- * -EBUSY: doorbells or HQD slots used up; -ENOSPC: doorbell slices or VMIDs used up.
+ * Return: 0; -EINVAL: sizes, percentage, priority, unmapped buffers, no such GPU or SDMA
+ * engine; -EFAULT: addresses that are not user space's; -ESRCH: no VM acquired;
+ * -ENOTSUPP: unknown type; -ENOMEM: memory, queue ids or SDMA queues used up (those of
+ * XGMI always are); -EBUSY: doorbells or HQD slots used up; -EPERM: as many queues on the
+ * GPU as the scheduler takes; -ENOSPC: doorbell slices or VMIDs used up.
  */
 int vkfd_ioctl_create_queue(struct file *filep, struct vkfd_process *p, void *data)
 {
@@ -157,18 +159,33 @@ int vkfd_ioctl_create_queue(struct file *filep, struct vkfd_process *p, void *da
 		return -ENOTSUPP;
 
 	props = (struct vkfd_queue_props) {
+		.sdma_engine = VKFD_SDMA_ENGINE_ANY,
 		.ring_va = args->ring_base_address,
 		.ring_size = args->ring_size,
 		.percent = args->queue_percentage & QUEUE_PERCENTAGE_MASK,
 		.priority = args->queue_priority,
 		.rptr_va = args->read_pointer_address,
 		.wptr_va = args->write_pointer_address,
-		.eop_va = args->eop_buffer_address,
-		.eop_size = args->eop_buffer_size,
-		.ctx_va = args->ctx_save_restore_address,
-		.ctx_size = args->ctx_save_restore_size,
-		.ctl_stack_size = args->ctl_stack_size,
 	};
+	switch (args->queue_type) {
+	case KFD_IOC_QUEUE_TYPE_COMPUTE:
+	case KFD_IOC_QUEUE_TYPE_COMPUTE_AQL:
+		props.kind = args->queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE ? VKFD_QUEUE_PM4 :
+									      VKFD_QUEUE_AQL;
+		props.eop_va = args->eop_buffer_address;
+		props.eop_size = args->eop_buffer_size;
+		props.ctx_va = args->ctx_save_restore_address;
+		props.ctx_size = args->ctx_save_restore_size;
+		props.ctl_stack_size = args->ctl_stack_size;
+		break;
+	case KFD_IOC_QUEUE_TYPE_SDMA_BY_ENG_ID:
+		props.sdma_engine = args->sdma_engine_id;
+		fallthrough;
+	default:
+		/* Whoever makes these may leave what only compute queues have as it is. */
+		props.kind = VKFD_QUEUE_SDMA;
+		break;
+	}
 
 	mutex_lock(&p->lock);
 	pdd = vkfd_process_get_pdd(p, args->gpu_id);
@@ -181,23 +198,19 @@ int vkfd_ioctl_create_queue(struct file *filep, struct vkfd_process *p, void *da
 		goto unlock;
 	}
 
-	switch (args->queue_type) {
-	case KFD_IOC_QUEUE_TYPE_COMPUTE:
-		break;
-	case KFD_IOC_QUEUE_TYPE_COMPUTE_AQL:
-		dev_info_ratelimited(pdd->dev->drm.dev,
-				     "process %d: AQL queues are not supported yet\n", p->tgid);
+	if (args->queue_type == KFD_IOC_QUEUE_TYPE_SDMA_BY_ENG_ID &&
+	    args->sdma_engine_id >= VKFD_NUM_SDMA) {
 		err = -EINVAL;
 		goto unlock;
-	default:
-		/* What amdkfd says when all of its SDMA queues are taken. */
-		err = -ENOMEM;
-		goto unlock;
 	}
-
 	err = check_buffers(pdd, &props);
 	if (err)
 		goto unlock;
+	if (args->queue_type == KFD_IOC_QUEUE_TYPE_SDMA_XGMI) {
+		/* As upstream where no engine is for XGMI: all of its queues are taken. */
+		err = -ENOMEM;
+		goto unlock;
+	}
 	err = vkfd_queue_create(pdd, &props, &q);
 	if (err)
 		goto unlock;

@@ -27,6 +27,7 @@
 #include "vkfd_queue.h"
 #include "vkfd_queue_event.h"
 #include "vkfd_reset.h"
+#include "vkfd_sched.h"
 #include "vkfd_smi.h"
 
 /* How often, and how far apart, a reset is tried while others hold the device lock. */
@@ -60,6 +61,8 @@ static void forget(struct vkfd_pdd *pdd)
 /* The part is away, and so is everything that ran on it. */
 static void forget_all(struct vkfd_device *dev)
 {
+	if (dev->sched->stop)
+		dev->sched->stop(dev);
 	for_each_pdd(dev, forget);
 	vkfd_queues_reclaim(dev);
 }
@@ -94,14 +97,29 @@ static void reset_prepare(struct pci_dev *pdev)
 	forget_all(dev);
 }
 
-/* The part after it was away: up, or given up. */
+/*
+ * The part after it was away: up, and to be touched again, or given up. Nobody finds it
+ * there and the scheduler not running yet.
+ */
 static bool bring_up(struct vkfd_device *dev)
 {
+	int err = -EIO;
+
 	if (!vkfd_hw_answers(dev) || vkfd_hw_reinit(dev)) {
 		give_up(dev);
 		return false;
 	}
 	vkfd_ih_resume(dev);
+	mutex_lock(&dev->queue_lock);
+	vkfd_hw_give_back(dev);
+	err = dev->sched->start ? dev->sched->start(dev) : 0;
+	mutex_unlock(&dev->queue_lock);
+	if (err) {
+		drm_err(&dev->drm, "the scheduler firmware does not start: %d\n", err);
+		give_up(dev);
+		return false;
+	}
+	vkfd_queue_events_device(dev);
 	return true;
 }
 
@@ -115,8 +133,6 @@ static void reset_done(struct pci_dev *pdev)
 	intact = vkfd_hw_vram_intact(dev);
 	if (!bring_up(dev))
 		return;
-	vkfd_hw_give_back(dev);
-	vkfd_queue_events_device(dev);
 	drm_info(&dev->drm, "reset %u done, VRAM %s\n", dev->resets, intact ? "kept" : "lost");
 	vkfd_events_device_gone(dev, !intact);
 	vkfd_smi_reset(dev, true, "function reset");
@@ -193,6 +209,8 @@ static int vkfd_suspend(struct device *device)
 	for_each_pdd(dev, suspend_queues);
 	vkfd_ih_sync(dev);
 	vkfd_hw_take_away(dev);
+	if (dev->sched->stop)
+		dev->sched->stop(dev);
 	vkfd_ih_suspend(dev);
 	vkfd_hw_halt(dev);
 	vkfd_hw_vram_mark(dev);
@@ -212,8 +230,6 @@ static int vkfd_resume(struct device *device)
 		forget_all(dev);
 	if (!bring_up(dev))
 		return 0;
-	vkfd_hw_give_back(dev);
-	vkfd_queue_events_device(dev);
 	if (intact)
 		for_each_pdd(dev, resume_queues);
 	else

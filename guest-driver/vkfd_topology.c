@@ -273,8 +273,9 @@ static int vkfd_make_gpu_properties(struct kobject *node, int minor, struct vkfd
 	vkfd_text_add(&t, "location_id %u\ndomain %u\n", pci_dev_id(dev->pdev),
 		      pci_domain_nr(dev->pdev->bus));
 	vkfd_text_add(&t, "drm_render_minor %d\nhive_id 0\n", minor);
-	vkfd_text_add(&t, "num_sdma_engines 0\nnum_sdma_xgmi_engines 0\n");
-	vkfd_text_add(&t, "num_sdma_queues_per_engine 0\nnum_cp_queues %u\n", VKFD_NUM_CP_QUEUES);
+	vkfd_text_add(&t, "num_sdma_engines %u\nnum_sdma_xgmi_engines 0\n", VKFD_NUM_SDMA);
+	vkfd_text_add(&t, "num_sdma_queues_per_engine %u\nnum_cp_queues %u\n",
+		      VKFD_SDMA_NUM_RLC, VKFD_NUM_CP_QUEUES);
 	vkfd_text_add(&t, "cwsr_size %u\nctl_stack_size %u\n", cwsr, ctl_stack);
 	vkfd_text_add(&t, "max_engine_clk_fcompute %u\nlocal_mem_size 0\n",
 		      VKFD_GPU_CLOCK_KHZ / 1000);

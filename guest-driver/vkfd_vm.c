@@ -9,7 +9,9 @@
 
 #include "vkfd_bo.h"
 #include "vkfd_device.h"
+#include "vkfd_hiq.h"
 #include "vkfd_hw.h"
+#include "vkfd_process.h"
 #include "vkfd_pt.h"
 #include "vkfd_vm.h"
 
@@ -46,7 +48,7 @@ struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev)
 
 void vkfd_vm_destroy(struct vkfd_vm *vm)
 {
-	WARN_ON(vm->vmid >= 0);
+	WARN_ON(vm->vmid >= 0 || vm->listed);
 
 	mtree_destroy(&vm->mappings);
 	vkfd_pt_destroy(vm->dev, vm->root);
@@ -82,8 +84,10 @@ static void vkfd_vm_flush(struct vkfd_vm *vm)
 
 	/* Page-table writes before the register write that starts the invalidation. */
 	wmb();
-	/* A VM without VMID is flushed when it is bound to one. */
-	if (vm->vmid >= 0 && vkfd_hw_flush_tlb(vm->dev, vm->vmid))
+	/* A VM without VMID is flushed when it is bound to one, by whomever. */
+	if (vm->listed)
+		vkfd_hiq_flush_tlb(vm->dev, vm->process->pasid);
+	else if (vm->vmid >= 0 && vkfd_hw_flush_tlb(vm->dev, vm->vmid))
 		dev_err_ratelimited(vm->dev->drm.dev, "TLB of VMID %d not flushed\n", vm->vmid);
 }
 

@@ -19,13 +19,15 @@ struct vkfd_pt;
 /**
  * struct vkfd_vm
  * @dev: the GPU; the open file keeps it
- * @lock: page tables, @mappings, @process, @vmid
+ * @lock: page tables, @mappings, @process, @vmid, @listed
  * @root: root directory
  * @pd_offset: VRAM offset of the root directory
  * @process: the process that acquired this VM, NULL for a graphics VM; no reference
  *           (the process holds the file, the file holds the VM)
  * @vmid: hardware context while queues run, else -1. Set by the queue code under
  *        dev->queue_lock and @lock.
+ * @listed: queues that use it are in the run list: the firmware may have it on a VMID at
+ *          any time. Set as @vmid.
  * @generation: of @dev when the VM was made: tables of before a reset are never used
  *              again, as changes to them were lost
  * @mappings: page numbers in use -> struct vkfd_bo (no reference: a mapped BO is not
@@ -38,6 +40,7 @@ struct vkfd_vm {
 	u64 pd_offset;
 	struct vkfd_process *process;
 	int vmid;
+	bool listed;
 	u32 generation;
 	struct maple_tree mappings;
 };

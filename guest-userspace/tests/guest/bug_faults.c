@@ -14,6 +14,7 @@
 #include <vkfd/ih.h>
 
 #include "counters.h"
+#include "driver.h"
 #include "gpu.h"
 #include "inject.h"
 #include "queue.h"
@@ -115,10 +116,11 @@ static void test_entries(void)
 
 	waiter_start(&w);
 	for (i = 0; i < sizeof(entry) / sizeof(entry[0]); i++) {
-		/* VMID 8, PASID 0: the driver finds the process by the VMID. */
+		/* VMID 8; without PASID where the driver finds the process by the VMID. */
 		snprintf(text, sizeof(text),
-			 "ih-entry:insert:%08x_00000000_00000000_00000000_000003ff_00000000_00000000_00000000@1*1",
-			 entry[i].client | entry[i].source << 8 | NO_RING << 16 | 8u << 24);
+			 "ih-entry:insert:%08x_00000000_00000000_%08x_000003ff_00000000_00000000_00000000@1*1",
+			 entry[i].client | entry[i].source << 8 | NO_RING << 16 | 8u << 24,
+			 driver_entry_pasid());
 		arm(text);
 		ok = works(&q, ev);
 		tap_ok(ok && inject_fired(0) == 1, "bug 16: %s, of a process that is not debugged, does no harm",

@@ -2,8 +2,8 @@
 /*
  * What interrupt entry signals which event type, with which payload. The entries are
  * inserted into the ring by fault injection, as waves do not exist yet; they carry no
- * PASID, so the VMID tells whose they are. After each, exactly the expected events have
- * fired. Ids cut off to 28 and 24 bits, entries of nobody, and a flood of context id 0.
+ * PASID where the driver knows whose VMID it is. After each, exactly the expected events
+ * have fired. Ids cut off to 28 and 24 bits, entries of nobody, a flood of context id 0.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include <vkfd/ih.h>
 
 #include "counters.h"
+#include "driver.h"
 #include "gpu.h"
 #include "inject.h"
 #include "queue.h"
@@ -61,7 +62,7 @@ static void insert(unsigned int client, unsigned int source, unsigned int ring, 
 
 static void insert_own(unsigned int client, unsigned int source, uint32_t ctx0, uint32_t ctx1)
 {
-	insert(client, source, 0, VKFD_KFD_VMID_FIRST, 0, ctx0, ctx1);
+	insert(client, source, 0, VKFD_KFD_VMID_FIRST, driver_entry_pasid(), ctx0, ctx1);
 }
 
 /* A signal by the GPU behind the entry: what came before has been looked at. */
@@ -142,7 +143,7 @@ static void test_execute(void *unused)
 	(void)unused;
 	set_up();
 	insert(SOC15_IH_CLIENTID_UTCL2, VMC_1_0__SRCID__VM_FAULT, PROT_EXEC_BIT,
-	       VKFD_KFD_VMID_FIRST, 0, 0x12345, 0x1);
+	       VKFD_KFD_VMID_FIRST, driver_entry_pasid(), 0x12345, 0x1);
 	tap_is(fired(1u << HSA_EVENTTYPE_MEMORY), 1u << HSA_EVENTTYPE_MEMORY,
 	       "a fault of execution: MEMORY, and nothing else");
 	f = &ev[HSA_EVENTTYPE_MEMORY]->EventData.EventData.MemoryAccessFault;
@@ -197,7 +198,7 @@ static void test_nobody(void *unused)
 	insert(SOC15_IH_CLIENTID_GRBM_CP, GFX_9_0__SRCID__CP_EOP_INTERRUPT, 0,
 	       VKFD_KFD_VMID_LAST, 0, 1, 0);
 	insert(0xff, 0xff, 0xff, 0xf, 0xffff, ~0u, ~0u);
-	insert(SOC15_IH_CLIENTID_GRBM_CP, 0xff, 0, VKFD_KFD_VMID_FIRST, 0, 1, 0);
+	insert(SOC15_IH_CLIENTID_GRBM_CP, 0xff, 0, VKFD_KFD_VMID_FIRST, driver_entry_pasid(), 1, 0);
 	insert(SOC15_IH_CLIENTID_GRBM_CP, GFX_9_0__SRCID__CP_EOP_INTERRUPT, 0, 1, 0, 1, 0);
 	settle();
 	tap_is(fired(0), 0, "entries of nobody, and nonsense, signal nothing");

@@ -2,13 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "driver.h"
 #include "tap.h"
 
-int64_t driver_references(void)
+static int64_t module_number(const char *path)
 {
-	FILE *f = fopen("/sys/module/vkfd/refcnt", "re");
+	FILE *f = fopen(path, "re");
 	long long n = -1;
 
 	if (!f)
@@ -17,6 +18,32 @@ int64_t driver_references(void)
 		n = -1;
 	fclose(f);
 	return n;
+}
+
+int64_t driver_references(void)
+{
+	return module_number("/sys/module/vkfd/refcnt");
+}
+
+int driver_sched_policy(void)
+{
+	return (int)module_number("/sys/module/vkfd/parameters/sched_policy");
+}
+
+uint32_t driver_entry_pasid(void)
+{
+	unsigned int pasid = 0;
+	char path[64];
+	FILE *f;
+
+	if (driver_sched_policy() == 2)
+		return 0;
+	snprintf(path, sizeof(path), "/sys/kernel/debug/kfd/proc/%d/events", (int)getpid());
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "pasid %x", &pasid) != 1)
+		tap_bail("%s has no PASID", path);
+	fclose(f);
+	return pasid;
 }
 
 bool kernel_is_slow(void)

@@ -17,6 +17,15 @@ int64_t driver_references(void);
  */
 unsigned int scaled(unsigned int full, unsigned int part);
 
+/* The module's sched_policy: 0 and 1 scheduler firmware, 2 none; -1 on failure. */
+int driver_sched_policy(void);
+
+/*
+ * PASID of this process in interrupt entries made up for it. 0 where the driver assigns
+ * VMIDs and knows the process by that: what the hardware may leave out is left out.
+ */
+uint32_t driver_entry_pasid(void);
+
 /* The kernel has checkers. */
 bool kernel_is_slow(void);
 

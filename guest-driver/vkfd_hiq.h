@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The HIQ: the driver's ring to the scheduler firmware. It is loaded straight into an
+ * HQD and named as an interface queue (RLC_CP_SCHEDULERS), so no KIQ is needed.
+ */
+#ifndef VKFD_HIQ_H
+#define VKFD_HIQ_H
+
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+#include "vkfd_gart.h"
+
+struct vkfd_device;
+
+/**
+ * struct vkfd_hiq
+ * @lock: everything here, and the ring; held while the firmware is waited for
+ * @ring: one page of packets
+ * @shared: one page: pointers, fence, MQD (struct hiq_shared)
+ * @wptr: dwords written, never wraps
+ * @fence: value of the last fence asked for
+ * @running: loaded, and the firmware has answered so far
+ * @packets: packets sent, for debugfs
+ */
+struct vkfd_hiq {
+	struct mutex lock;
+	struct vkfd_gart_buf ring;
+	struct vkfd_gart_buf shared;
+	u64 wptr;
+	u64 fence;
+	bool running;
+	u64 packets;
+};
+
+/* Memory; in probe. -errno. */
+int vkfd_hiq_init(struct vkfd_device *dev);
+/*
+ * Loads the ring and tells the firmware what it may use: KFD's VMIDs and HQD slots. The
+ * hardware is there. -errno.
+ */
+int vkfd_hiq_start(struct vkfd_device *dev);
+/* The ring is no more: the part was reset, or is away. */
+void vkfd_hiq_stop(struct vkfd_device *dev);
+
+/*
+ * Sends @dw dwords of packets and waits until the firmware is done with them; sleeps;
+ * takes hiq->lock. -ENODEV: the part is away; -EIO: the firmware does not run; -ETIME: it
+ * did not answer within VKFD_HIQ_TIMEOUT_MS. Then all engines have been halted, so that
+ * nothing touches memory any more, and a reset is under way.
+ */
+int vkfd_hiq_run(struct vkfd_device *dev, const u32 *packets, unsigned int dw);
+
+/*
+ * Flushes what the hardware remembers of the page tables of @pasid, on whatever VMID, or
+ * none, its process is just now. The tables have been written. Sleeps.
+ */
+void vkfd_hiq_flush_tlb(struct vkfd_device *dev, u32 pasid);
+
+/* A preemption may take as long as upstream's default (queue_preemption_timeout_ms). */
+#define VKFD_HIQ_TIMEOUT_MS	9000
+
+#endif /* VKFD_HIQ_H */
