@@ -60,7 +60,7 @@ static void test_widths(void)
     const uint32_t wide[] = {
         PACKET3_COMPUTE(IT_WAIT_REG_MEM64, 8),
         WAIT_REG_MEM_EQ | WAIT_REG_MEM_SPACE_MEM << WAIT_REG_MEM__MEM_SPACE__SHIFT,
-        va, va >> 32, 0, 1, ~0u, ~0u, 4,
+        (uint32_t)va, va >> 32, 0, 1, ~0u, ~0u, 4,
     };
     Bus *b = sched_start(KFD_VMIDS, 1);
     unsigned i;
