@@ -11,6 +11,7 @@
  */
 #include <linux/bitops.h>
 #include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -128,10 +129,22 @@ static enum vkfd_wait_result wait_state(struct vkfd_events *evs, struct vkfd_wai
 }
 
 /*
- * Sleeps until the wait is decided, @ticks have passed or a signal arrives. Returns
- * 0, -ERESTARTSYS or -EINTR (the task is being killed), and what is left of @ticks.
+ * The CPU that counts ticks may be late with them and then count many at once, as on a
+ * host that is busy: a sleep of so many ticks is over too early by the clock.
  */
-static int sleep_on(struct vkfd_events *evs, struct vkfd_wait *wait, long *ticks)
+static long ticks_until(ktime_t end)
+{
+	s64 left = ktime_to_ns(ktime_sub(end, ktime_get()));
+
+	return left > 0 ? (long)nsecs_to_jiffies((u64)left) + 1 : 0;
+}
+
+/*
+ * Sleeps until the wait is decided, @ticks have passed and @end is reached, or a signal
+ * arrives. Returns 0, -ERESTARTSYS or -EINTR (the task is being killed), and what is
+ * left of @ticks.
+ */
+static int sleep_on(struct vkfd_events *evs, struct vkfd_wait *wait, long *ticks, ktime_t end)
 {
 	int err = 0;
 
@@ -148,7 +161,7 @@ static int sleep_on(struct vkfd_events *evs, struct vkfd_wait *wait, long *ticks
 				err = -EINTR;
 			else if (signal_pending(current))
 				err = -ERESTARTSYS;
-			else if (*ticks) {
+			else if (*ticks || (*ticks = ticks_until(end))) {
 				*ticks = schedule_timeout(*ticks);
 				finish_wait(&wait->wq, &entry);
 				continue;
@@ -210,11 +223,14 @@ static int wait_on(struct vkfd_events *evs, struct vkfd_wait *wait, struct kfd_e
 {
 	bool sleeps = *ms != VKFD_WAIT_IMMEDIATE;
 	long ticks = MAX_SCHEDULE_TIMEOUT;
+	ktime_t end = KTIME_MAX;
 	int err = 0;
 	u32 i;
 
-	if (*ms != VKFD_WAIT_INFINITE)
+	if (*ms != VKFD_WAIT_INFINITE) {
 		ticks = vkfd_wait_ms_to_ticks(*ms, HZ);
+		end = ktime_add_ms(ktime_get(), *ms);
+	}
 
 	mutex_lock(&evs->mutex);
 	for (i = 0; i < wait->num && !err; i++)
@@ -227,7 +243,7 @@ static int wait_on(struct vkfd_events *evs, struct vkfd_wait *wait, struct kfd_e
 
 	if (sleeps) {
 		vkfd_recovery_sleep_begin();
-		err = sleep_on(evs, wait, &ticks);
+		err = sleep_on(evs, wait, &ticks, end);
 		vkfd_recovery_sleep_end();
 	}
 	if (err == -ERESTARTSYS)
