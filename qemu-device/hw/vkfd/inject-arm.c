@@ -197,7 +197,7 @@ uint32_t vkfd_inject_ctrl_read(VKFDEngine *e, uint32_t off)
     uint32_t v;
 
     if (text_dword(off)) {
-        memcpy(&v, in->text + off - VKFD_CTRL_INJECT_TEXT, 4);
+        memcpy(&v, in->text + (off - VKFD_CTRL_INJECT_TEXT), 4);
         return vkfd_le32(v);
     }
     switch (off) {
@@ -234,7 +234,7 @@ void vkfd_inject_ctrl_write(VKFDEngine *e, uint32_t off, uint32_t val)
     uint32_t v = vkfd_le32(val);
 
     if (text_dword(off)) {
-        memcpy(e->inject.text + off - VKFD_CTRL_INJECT_TEXT, &v, 4);
+        memcpy(e->inject.text + (off - VKFD_CTRL_INJECT_TEXT), &v, 4);
     } else if (off == VKFD_CTRL_INJECT_GO) {
         go(e, val);
     } else if (off == VKFD_CTRL_INJECT_SELECT) {
