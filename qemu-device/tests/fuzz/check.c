@@ -12,6 +12,17 @@ static bool waiting(const VKFDHqd *q)
     return q->parked == VKFD_PARKED_WAIT;
 }
 
+/* Parked, and polled: in a wait, or (where there is one) by the scheduler. */
+static bool polled(const VKFDHqd *q)
+{
+#ifdef VKFD_PARKED_SCHED
+    if (q->parked == VKFD_PARKED_SCHED) {
+        return true;
+    }
+#endif
+    return waiting(q);
+}
+
 void fuzz_call(void)
 {
     fz.events = 0;
@@ -29,7 +40,7 @@ static void check_masks(const VKFDEngine *e)
         FUZZ_CHECK((e->active_mask >> i & 1) == vkfd_hqd_active(q));
         FUZZ_CHECK((e->waiting_mask >> i & 1) == waiting(q));
         FUZZ_CHECK(!q->parked || (vkfd_hqd_active(q) && !q->stop));
-        FUZZ_CHECK(!q->poll_now || waiting(q));
+        FUZZ_CHECK(!q->poll_now || polled(q));
     }
 }
 
@@ -67,6 +78,12 @@ void fuzz_check(void)
 {
     check_masks(fz.b->e);
     check_nothing_forgotten(fz.b->e);
+    if (fz.t->check) {
+        fz.t->check();
+    }
+#ifdef VKFD_FUZZ_SDMA
+    fuzz_sdma_check();
+#endif
 }
 
 bool fuzz_load_state(VKFDEngine *to, const VKFDEngine *from)
@@ -111,7 +128,7 @@ void fuzz_check_saved(void)
     FUZZ_CHECK(to->inject_hooks == e->inject_hooks);
     FUZZ_CHECK(to->inject_blocked == e->inject_blocked);
     for (i = 0; i < VKFD_NUM_HQD; i++) {
-        FUZZ_CHECK(to->hqd[i].poll_now == waiting(&e->hqd[i]));
+        FUZZ_CHECK(to->hqd[i].poll_now == polled(&e->hqd[i]));
         to->hqd[i].poll_now = e->hqd[i].poll_now;
     }
     FUZZ_CHECK(fuzz_same(to->regs, e->regs, sizeof(to->regs)));
@@ -135,6 +152,9 @@ void fuzz_finish(void)
     if (fz.t->off) {
         fz.t->off();
     }
+#ifdef VKFD_FUZZ_SDMA
+    fuzz_sdma_off();
+#endif
     for (i = 0; i < VKFD_NUM_HQD; i++) {
         /* drain, reset, save: whatever the queue was doing */
         fuzz_call();

@@ -63,10 +63,7 @@ typedef enum FuzzAct {
     FUZZ_ARM,
     FUZZ_FRONT,
     FUZZ_PTE,
-    FUZZ_SDMA_LOAD,
-    FUZZ_SDMA_OFF,
-    FUZZ_SCHED,
-    FUZZ_ACTS,
+    FUZZ_OWN,
 } FuzzAct;
 
 #define ACT(n)          (1u << FUZZ_##n)
@@ -95,13 +92,24 @@ typedef struct FuzzTarget {
     uint32_t aql, kernel;       /* sets of queues: AQL; in VMID 0 */
     /* Only user queues: VRAM that no VM maps is not even readable. */
     bool confined;
-    /* After the machine is set up, once. May be NULL. */
-    void (*setup)(void);
-    /* Takes what is its own from the input, before the program. May be NULL. */
-    void (*begin)(FuzzInput *in);
-    /* All queues off, more than what finish does for HQDs. May be NULL. */
-    void (*off)(void);
     void (*seeds)(void);
+    /* The rest may be NULL. setup: once, when the machine is there. */
+    void (*setup)(void);
+    /* More registers that a driver writes after a reset. */
+    void (*setup_regs)(void);
+    /* Takes what is its own from the input, before the program. */
+    void (*begin)(FuzzInput *in);
+    /* FUZZ_OWN: what only this target does. */
+    void (*own)(FuzzInput *in);
+    /* Where queues 0 to 3 are not HQDs 0 to 3; wptr in dwords. */
+    void (*load)(unsigned q);
+    void (*kick)(unsigned q, uint64_t wptr);
+    void (*dequeue)(unsigned q, unsigned how);
+    /* Header of a packet of n dwords, where it is not one of PM4. */
+    uint32_t (*header)(uint8_t op, uint8_t mode, unsigned n);
+    /* Queues other than HQDs: what has to hold; all off, at the end. */
+    void (*check)(void);
+    void (*off)(void);
 } FuzzTarget;
 
 typedef struct Fuzz {
@@ -129,7 +137,10 @@ void fuzz_fail(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 
 /* ---- targets.c, and what is only there with its engine files ---- */
 
 extern const FuzzTarget *const fuzz_targets[];  /* NULL ends it */
-extern const FuzzTarget fuzz_sdma, fuzz_sched;
+extern const FuzzTarget fuzz_sdma_user, fuzz_sdma_kernel, fuzz_sched;
+/* target-sdma.c: for any target, of which all may have such queues. */
+void fuzz_sdma_check(void);
+void fuzz_sdma_off(void);
 
 /* ---- machine.c: the machine every input finds ---- */
 

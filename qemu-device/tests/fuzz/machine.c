@@ -259,7 +259,7 @@ static void map_user(void)
     uint64_t off;
 
     vm_setup(b);
-    for (off = 0; off < VRAM_SIZE; off += PAGE) {
+    for (off = 0; off < VRAM_SIZE && fz.t->confined; off += PAGE) {
         if (!mapped(off)) {
             vm_map(b, VA0 + off, 0);
         }
@@ -325,7 +325,9 @@ static void load_kernel(unsigned q)
 void fuzz_load(unsigned q)
 {
     fuzz_touch_vram(WPTR_ADDR(q), 8);
-    if (fz.t->aql >> q & 1) {
+    if (fz.t->load) {
+        fz.t->load(q);
+    } else if (fz.t->aql >> q & 1) {
         fuzz_touch_vram(AQ(q), 0x400);
         aql_load(fz.b, q);
     } else if (fz.t->kernel >> q & 1) {
@@ -433,6 +435,9 @@ void fuzz_machine(void)
         map_kernel();
     }
     ih_setup(b, 10, 0);
+    if (fz.t->setup_regs) {
+        fz.t->setup_regs();
+    }
     recording = false;
     for (i = IH_WPTR_OFF / PAGE; i <= IH_RING_OFF / PAGE; i++) {
         sys_device[i] = true;

@@ -17,6 +17,7 @@
  *   CTRL     offset (16 bits), bit 0 write: one dword
  *   ARM      which text    FRONT  what else a front end may call
  *   PTE      index of the entry (16 bits), dwords of it
+ *   OWN      as the target says
  * Dwords: items with tags, so that a mutation of a byte keeps an address an address.
  */
 #include "fuzz.h"
@@ -128,8 +129,13 @@ static void packet(FuzzInput *in)
     uint8_t op = in8(in), items = in8(in), mode = in8(in);
     unsigned n;
 
-    op = op < 0xf0 ? opcodes[op % nops] : in8(in);
+    op = fz.t->header ? op : op < 0xf0 ? opcodes[op % nops] : in8(in);
     n = fuzz_dwords(in, fuzz_kernel(fz.dest), dw + 1, items % 32, FUZZ_MAX_DW);
+    if (fz.t->header) {
+        dw[0] = fz.t->header(op, mode, n + 1);
+        emit(dw, n + 1);
+        return;
+    }
     dw[0] = n ? PACKET3_COMPUTE(op, n) : PACKET3_COMPUTE(op, 1);
     if (mode & 0x80) {          /* says another length */
         dw[0] ^= 1u << (PM4_HEADER__COUNT__SHIFT + mode % 14);
@@ -215,8 +221,12 @@ static void kick(FuzzInput *in)
     uint8_t q = in8(in);
     uint64_t wptr;
 
+    wptr = q & 4 ? in32(in) : queue_wptr(q % FUZZ_QUEUES);
+    if (fz.t->kick) {
+        fz.t->kick(q % FUZZ_QUEUES, wptr);
+        return;
+    }
     if (q & 4) {
-        wptr = in32(in);
         vkfd_doorbell_write(fz.b->e, DOORBELL_DW(q % FUZZ_QUEUES) * 4, wptr, 8);
         return;
     }
@@ -356,7 +366,11 @@ static void act(FuzzAct what, FuzzInput *in)
         break;
     case FUZZ_DEQUEUE:
         q = in8(in);
-        hqd_wr(b, q % FUZZ_QUEUES, mmCP_HQD_DEQUEUE_REQUEST, q >> 2);
+        if (fz.t->dequeue) {
+            fz.t->dequeue(q % FUZZ_QUEUES, q >> 2);
+        } else {
+            hqd_wr(b, q % FUZZ_QUEUES, mmCP_HQD_DEQUEUE_REQUEST, q >> 2);
+        }
         break;
     case FUZZ_LOAD:
         fuzz_load(in8(in) % FUZZ_QUEUES);
@@ -396,7 +410,8 @@ static void act(FuzzAct what, FuzzInput *in)
     case FUZZ_PTE:
         pte(in);
         break;
-    default:
+    case FUZZ_OWN:
+        fz.t->own(in);
         break;
     }
 }

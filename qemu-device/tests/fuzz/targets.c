@@ -231,7 +231,7 @@ static const FuzzTarget user = {
 const FuzzTarget *const fuzz_targets[] = {
     &user, &kernel, &aql, &regs, &state, &inject,
 #ifdef VKFD_FUZZ_SDMA
-    &fuzz_sdma,
+    &fuzz_sdma_user, &fuzz_sdma_kernel,
 #endif
 #ifdef VKFD_FUZZ_SCHED
     &fuzz_sched,
