@@ -350,6 +350,10 @@ void vkfd_hqd_write(VKFDEngine *e, uint32_t dw, uint32_t val)
         break;
     default:
         *vkfd_hqd_reg(q, dw) = val & hqd_mask(dw);
+        /* Of an active queue: what kind its packets are, or whether it is in an IB. */
+        if (vkfd_cp_runnable(e, hqd)) {
+            vkfd_kick(e);
+        }
         break;
     }
 }

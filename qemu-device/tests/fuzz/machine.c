@@ -153,6 +153,13 @@ static void op_trace(void *o, VKFDTraceId id, const uint64_t *args)
     if (id == VKFD_TRACE_CP_RUN) {
         fz.units += args[1];
     }
+    /* A packet of a user reached a register: one that is free to users? */
+    if (fz.t->confined && id == VKFD_TRACE_REG_WRITE && args[2]) {
+        uint32_t dw = args[0] / 4;
+
+        FUZZ_CHECK((dw >= mmCOMPUTE_DISPATCH_INITIATOR && dw <= mmCOMPUTE_NOWHERE) ||
+                   vkfd_reg_user_ok(dw, true));
+    }
     if (recording && id == VKFD_TRACE_REG_WRITE) {
         FUZZ_CHECK(nwrites < MAX_WRITES);
         writes[nwrites].off = args[0];
@@ -168,7 +175,7 @@ static const struct {
 } odd[] = {
     { VA0 + AQ(0), VKFD_FB_LOCATION_BASE + AQ(0) },
     { VA0 + MBOX(0), VKFD_FB_LOCATION_BASE + MBOX(0) },
-    { VA0 + RPTR_ADDR(0), VKFD_FB_LOCATION_BASE + RPTR_ADDR(0) },
+    { ODD_VA + 4 * PAGE, FUZZ_GART_VA + 0x22000 },              /* behind VRAM's end */
     { ODD_VA, VKFD_FB_LOCATION_BASE + VM_ROOT },                /* read only */
     { ODD_VA + PAGE, VKFD_FB_LOCATION_BASE + MQD_ADDR(0) },     /* write only */
     { ODD_VA + 2 * PAGE, FUZZ_GART_VA + 0x20000 },              /* PRT */
@@ -275,6 +282,7 @@ static void map_user(void)
     vm_map(b, ODD_VA, FUZZ_OUT | AMDGPU_PTE_VALID | AMDGPU_PTE_READABLE);
     vm_map(b, ODD_VA + PAGE, FUZZ_OUT | AMDGPU_PTE_VALID | AMDGPU_PTE_WRITEABLE);
     vm_map(b, ODD_VA + 2 * PAGE, AMDGPU_PTE_PRT);
+    vm_map(b, ODD_VA + 4 * PAGE, VRAM_SIZE | PTE_RW);
     vm_flush(b, 0xffff);
 }
 
@@ -291,6 +299,7 @@ static void map_kernel(void)
     set_vram64(b, FUZZ_GART + i++ * 8, (BAR2_ADDR + DB_PAGE) | PTE_RW | AMDGPU_PTE_SYSTEM);
     set_vram64(b, FUZZ_GART + i * 8, (BAR0_ADDR + FUZZ_OUT) | PTE_RW | AMDGPU_PTE_SYSTEM);
     set_vram64(b, FUZZ_GART + 0x20 * 8, AMDGPU_PTE_PRT);
+    set_vram64(b, FUZZ_GART + 0x22 * 8, VRAM_SIZE | PTE_RW);
     wr(b, mmVM_CONTEXT0_PAGE_TABLE_BASE_ADDR_LO32, FUZZ_GART | AMDGPU_PTE_VALID);
     wr(b, mmVM_CONTEXT0_PAGE_TABLE_START_ADDR_LO32, FUZZ_GART_VA >> 12);
     wr(b, mmVM_CONTEXT0_PAGE_TABLE_END_ADDR_LO32, (FUZZ_GART_VA >> 12) + 0x3f);

@@ -146,7 +146,7 @@ static unsigned pm4_packet(uint32_t *p, unsigned i, bool kern)
         { IT_COPY_DATA, 5, { 6 | 0u << 8, 0, 0, mmSCRATCH_REG0 + 1, 0 } },
         { IT_COPY_DATA, 5, { 0 | 5u << 8, mmSCRATCH_REG0, 0, WORDS(out + 40) } },
         { IT_DMA_DATA, 6, { 0, WORDS(out), WORDS(out + 0x800), 0x100 } },
-        { IT_DMA_DATA, 6, { 2u << 29, 5, 0, WORDS(out), 0x9001 } },
+        { IT_DMA_DATA, 6, { 2u << 29, 5, 0, WORDS(out + 0x400), 0x9001 } },
         { IT_DMA_DATA, 6, { 0, WORDS(out), WORDS(out + 0x40), 0x40 | DMA_DATA__SAIC } },
         { IT_DMA_DATA, 6, { 2u << 20, WORDS(out), WORDS(out), 0x40 | DMA_DATA__DAIC } },
         { IT_ATOMIC_MEM, 8, { TC_OP_ATOMIC_ADD | TC_OP__64, WORDS(flag + 8), 1, 0, 0, 0, 4 } },
@@ -194,9 +194,6 @@ static void pm4_seeds(Seed *s, bool kern)
             seed_done(s);
         }
     }
-    seed_kick(s, 0);
-    seed_run(s, 3);
-    seed_done(s);
 
     seed_dest(s, 8 | 4);
     for (i = 0; (n = pm4_packet(p, i, kern)); i++) {
@@ -216,10 +213,10 @@ static void pm4_seeds(Seed *s, bool kern)
 /* A wait; then the CPU, a packet of another queue, a doorbell or a dequeue. */
 static void wait_seeds(Seed *s, bool kern)
 {
-    uint32_t p[16], one = 1;
+    uint32_t p[16], one = 1, none = 0;
     unsigned how;
 
-    for (how = 0; how < 4; how++) {
+    for (how = 0; how < 6; how++) {
         seed_packet(s, p, pkt_wait_mem(p, SELF(FUZZ_OUT + 0x100), WAIT_REG_MEM_EQ, 1, ~0u));
         seed_packet(s, p, pkt_write(p, SELF(FUZZ_OUT + 0x110), 2));
         seed_kick(s, 0);
@@ -245,6 +242,18 @@ static void wait_seeds(Seed *s, bool kern)
             seed_act(s, FUZZ_LOAD);
             seed8(s, 0);
             seed_run(s, 4);
+            break;
+        case 3:                 /* the packet it waits at becomes another */
+            seed_store(s, 3, 0, &none, 1);
+            seed_advance(s, 22);
+            break;
+        case 4:                 /* another waits too, since later */
+            seed_dest(s, 1);
+            seed_packet(s, p, pkt_wait_mem(p, SELF(FUZZ_OUT + 0x108), WAIT_REG_MEM_EQ, 1,
+                                           ~0u));
+            seed_kick(s, 1);
+            seed_run(s, 4);
+            seed_advance(s, 17);
             break;
         default:
             seed_act(s, FUZZ_RESET);
@@ -293,6 +302,75 @@ static void broken_seeds(Seed *s, bool kern)
     seed_done(s);
 }
 
+/* What a queue may not or cannot do: each in a ring of its own, as it stops that. */
+static void refused_seeds(Seed *s, bool kern)
+{
+    const uint64_t out = SELF(FUZZ_OUT), ib = SELF(IB_ADDR(3));
+    uint32_t p[16], i, n;
+
+    for (i = 0; i < 24; i++) {
+        uint64_t odd = fuzz_va(kern, 6, (i & 7) << 13), door = fuzz_va(kern, 5, DOORBELL_DW(1) * 4);
+
+        n = pkt_write(p, odd, i);
+        if (i >= 8 && i < 16) {
+            const uint32_t copy[] = {
+                PACKET3_COMPUTE(IT_COPY_DATA, 5), 1 | 5u << 8, WORDS(odd), WORDS(out),
+            };
+
+            memcpy(p, copy, sizeof(copy));
+            n = 6;
+        }
+        switch (i) {
+        case 16:
+            p[1] = 0;                   /* a register of the kernel's */
+            p[2] = mmGRBM_GFX_CNTL;
+            p[3] = 0;
+            break;
+        case 17:
+            n = pkt_write(p, door, 5);
+            break;
+        case 18:
+            n = pkt_ib(p, out + 0x8000, 0, false);
+            break;
+        case 19:
+            n = pkt_ib(p, ib, 4, false);        /* which enters itself for ever */
+            break;
+        case 20: {
+            const uint32_t dma[] = {
+                PACKET3_COMPUTE(IT_DMA_DATA, 6), 2u << 29, 7, 0, WORDS(out), 0x20000,
+            };
+
+            memcpy(p, dma, sizeof(dma));
+            n = 7;
+            break;
+        }
+        case 21:
+            n = pkt_wait_mem(p, fuzz_va(kern, 6, 6 << 13), WAIT_REG_MEM_EQ, 1, ~0u);
+            break;
+        case 22:
+            n = pkt_write(p, fuzz_va(kern, 7, 8), 5);
+            break;
+        case 23:
+            n = pkt_release(p, fuzz_va(kern, 4, 0xfff8), 1, RELEASE_MEM_DATA_64,
+                            RELEASE_MEM_INT_AFTER_WRITE, 1);
+            break;
+        }
+        s->kernel = kern && i % 4 < 2;
+        seed_dest(s, i % 4);
+        seed_packet(s, p, n);
+        seed_kick(s, i % 4);
+        if (i == 19) {
+            seed_dest(s, 8 | 7);
+            seed_packet(s, p, pkt_ib(p, ib, 4, true));
+        }
+        if (i % 4 == 3) {
+            seed_run(s, 8);
+            seed_done(s);
+        }
+    }
+    s->kernel = kern;
+}
+
 void fuzz_seeds_user(void)
 {
     Seed s = { 0 };
@@ -300,6 +378,7 @@ void fuzz_seeds_user(void)
     pm4_seeds(&s, false);
     wait_seeds(&s, false);
     broken_seeds(&s, false);
+    refused_seeds(&s, false);
 }
 
 void fuzz_seeds_kernel(void)
@@ -311,6 +390,7 @@ void fuzz_seeds_kernel(void)
     pm4_seeds(&s, true);
     wait_seeds(&s, true);
     broken_seeds(&s, true);
+    refused_seeds(&s, true);
     /* an IB in a user's VMID */
     seed_packet(&s, p, pkt_ib(p, VA0 + IB_ADDR(0), 5 | 8u << 24, false));
     s.kernel = false;
@@ -377,6 +457,16 @@ void fuzz_seeds_aql(void)
         seed_advance(&s, 21);
         seed_done(&s);
     }
+    /* all five wait, and what lies behind them is not one */
+    aql_barrier(p, H_AND, 1, 1, 3);
+    for (kind = 2; kind < 14; kind += 2) {
+        p[kind] = LO(SIG_VA(1));
+        p[kind + 1] = HI(SIG_VA(1));
+    }
+    seed_store(&s, 1, 1 * 64 + AMD_SIGNAL_VALUE, one, 2);
+    seed_aql(&s, p);
+    seed_aql_go(&s);
+    seed_done(&s);
     aql_dispatch(p, 0, 1, 1, 1);
     seed_aql(&s, p);
     aql_dispatch(p, 64, 1, 1, 1);
@@ -508,6 +598,13 @@ void fuzz_seeds_regs(void)
     seed_act(&s, FUZZ_CTRL);
     seed16(&s, VKFD_CTRL_INJECT_GO | 1);
     seed8(&s, VKFD_INJECT_GO_ARM);
+    for (i = VKFD_CTRL_CNT_SELECT; i <= VKFD_CTRL_INJECT_SELECT; i += 4) {
+        seed_act(&s, FUZZ_CTRL);        /* one behind the last, then what it selects */
+        seed16(&s, i | 1);
+        seed8(&s, i == VKFD_CTRL_CNT_SELECT ? VKFD_CNT_MAX : 1);
+        seed_act(&s, FUZZ_CTRL);
+        seed16(&s, i + 4);
+    }
     seed_act(&s, FUZZ_PTE);
     seed16(&s, 512 * 4);
     tagged(&s, true, p, 2);

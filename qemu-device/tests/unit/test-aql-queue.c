@@ -451,6 +451,26 @@ static void test_random(void)
     bus_free(b);
 }
 
+/* Found by fuzzing: a kind that changes under an active queue leaves nothing undone. */
+static void test_kind_changes(void)
+{
+    Bus *b = bus_new();
+    uint32_t p[8];
+
+    vm_setup(b);
+    queue_load(b, 1);
+    queue_emit(b, 1, p, pkt_write(p, OUT_VA, 7));
+    queue_kick(b, 1);
+    hqd_wr(b, 1, mmCP_HQD_AQL_CONTROL, 1);
+    bus_run(b);
+    CHECK_EQ(vram32(b, OUT), 0);        /* less than a packet of AQL */
+    hqd_wr(b, 1, mmCP_HQD_AQL_CONTROL, 0);
+    CHECK(b->scheduled);
+    bus_run(b);
+    CHECK_EQ(vram32(b, OUT), 7);
+    bus_free(b);
+}
+
 int main(void)
 {
     test_invalid();
@@ -463,5 +483,6 @@ int main(void)
     test_migrate();
     test_inject();
     test_random();
+    test_kind_changes();
     return tap_done();
 }
