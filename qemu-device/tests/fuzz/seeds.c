@@ -306,6 +306,7 @@ static void broken_seeds(Seed *s, bool kern)
 static void refused_seeds(Seed *s, bool kern)
 {
     const uint64_t out = SELF(FUZZ_OUT), ib = SELF(IB_ADDR(3));
+    const unsigned rings = kern ? 2 : 4;        /* of the kernel's there are two */
     uint32_t p[16], i, n;
 
     for (i = 0; i < 24; i++) {
@@ -355,20 +356,20 @@ static void refused_seeds(Seed *s, bool kern)
                             RELEASE_MEM_INT_AFTER_WRITE, 1);
             break;
         }
-        s->kernel = kern && i % 4 < 2;
-        seed_dest(s, i % 4);
+        seed_dest(s, i % rings);
         seed_packet(s, p, n);
-        seed_kick(s, i % 4);
+        seed_kick(s, i % rings);
         if (i == 19) {
+            s->kernel = false;          /* IB 3 is written for a user's ring */
             seed_dest(s, 8 | 7);
             seed_packet(s, p, pkt_ib(p, ib, 4, true));
+            s->kernel = kern;
         }
-        if (i % 4 == 3) {
+        if (i % rings == rings - 1) {
             seed_run(s, 8);
             seed_done(s);
         }
     }
-    s->kernel = kern;
 }
 
 void fuzz_seeds_user(void)
