@@ -12,15 +12,10 @@ static bool waiting(const VKFDHqd *q)
     return q->parked == VKFD_PARKED_WAIT;
 }
 
-/* Parked, and polled: in a wait, or (where there is one) by the scheduler. */
+/* Parked, and polled: in a wait, or by the scheduler. */
 static bool polled(const VKFDHqd *q)
 {
-#ifdef VKFD_PARKED_SCHED
-    if (q->parked == VKFD_PARKED_SCHED) {
-        return true;
-    }
-#endif
-    return waiting(q);
+    return waiting(q) || q->parked == VKFD_PARKED_SCHED;
 }
 
 void fuzz_call(void)
@@ -81,9 +76,7 @@ void fuzz_check(void)
     if (fz.t->check) {
         fz.t->check();
     }
-#ifdef VKFD_FUZZ_SDMA
     fuzz_sdma_check();
-#endif
 }
 
 bool fuzz_load_state(VKFDEngine *to, const VKFDEngine *from)
@@ -152,9 +145,7 @@ void fuzz_finish(void)
     if (fz.t->off) {
         fz.t->off();
     }
-#ifdef VKFD_FUZZ_SDMA
     fuzz_sdma_off();
-#endif
     for (i = 0; i < VKFD_NUM_HQD; i++) {
         /* drain, reset, save: whatever the queue was doing */
         fuzz_call();

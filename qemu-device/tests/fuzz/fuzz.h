@@ -134,7 +134,7 @@ void fuzz_fail(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 
         } \
     } while (0)
 
-/* ---- targets.c, and what is only there with its engine files ---- */
+/* ---- targets.c and target-*.c ---- */
 
 extern const FuzzTarget *const fuzz_targets[];  /* NULL ends it */
 extern const FuzzTarget fuzz_sdma_user, fuzz_sdma_kernel, fuzz_sched;

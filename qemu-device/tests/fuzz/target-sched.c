@@ -2,7 +2,7 @@
 /*
  * The scheduler: queue 0 of a program is the HIQ, 1 the KIQ (packets into them are the
  * program's), 2 and 3 are loaded by register; queues that live in MQDs are made, listed
- * and rung by OWN. Only built where the engine has it.
+ * and rung by OWN.
  *   OWN: what (modulo 16), n, then per what:
  *     0 process into the list   1 queue into the list   2 list as a RUN_LIST, and anew
  *     3 UNMAP_QUEUES: how, arg  4 QUERY_STATUS: how     5 SET_RESOURCES: VMIDs, slots

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * SDMA engines: queues 0 to 3 of a program are queues of theirs, all a user's, or the
- * kernel's ring with one of users. Only built where the engine has them.
+ * kernel's ring with one of users.
  */
 #include "fuzz.h"
 #include "sdma-common.h"

@@ -19,13 +19,9 @@ static const struct {
     AREA(inject.nspecs), AREA(inject.nheld), AREA(inject.spec), AREA(inject.held),
     AREA(inject.stalled), AREA(inject.dequeuing), AREA(inject.dequeue_hung),
     AREA(inject.device), AREA(regs),
-#ifdef VKFD_FUZZ_SDMA
     AREA(sdma), AREA(sdma_ts_offset), AREA(next_sdma),
-#endif
-#ifdef VKFD_FUZZ_SCHED
     AREA(sched), AREA(sched.queue_top), AREA(sched.proc_top), AREA(sched.proc[0]),
     AREA(sched.queue[0]), AREA(sched.queue[1]),
-#endif
 };
 
 /* Fields of one slot that a load has to look at, and their bytes. */
@@ -230,11 +226,7 @@ static const FuzzTarget user = {
 
 const FuzzTarget *const fuzz_targets[] = {
     &user, &kernel, &aql, &regs, &state, &inject,
-#ifdef VKFD_FUZZ_SDMA
     &fuzz_sdma_user, &fuzz_sdma_kernel,
-#endif
-#ifdef VKFD_FUZZ_SCHED
     &fuzz_sched,
-#endif
     NULL,
 };
