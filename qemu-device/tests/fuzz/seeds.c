@@ -658,6 +658,7 @@ void fuzz_seeds_inject(void)
         "ih-entry:corrupt:3^0xff@1;ih-wptr:delay@3\n", "msix:dup:1ms@1/5\n",
         "page-walk:corrupt:^0x1@2;preempt:hang@1\n", "device:delay:1s@2;device:gone@4\n",
         "ih-entry:insert:" ENTRY "@0\n", "fetch:hang@1\n", "device:hang@0\n", "slot:drop@\n",
+        "msix:drop@3*4;fetch:corrupt@1*2; slot:dup:5us@2/1*3\n",
     };
     Seed s = { 0 };
     const bool kern = false;
