@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "counters.h"
 #include "gpu.h"
 #include "gpu_sysfs.h"
 #include "queue.h"
@@ -60,6 +61,22 @@ static void signal_by_gpu(HsaEvent *ev)
 		tap_bail("interrupts do not work");
 }
 
+/*
+ * As signal_by_gpu(), but the interrupt's handler signals the event: nobody waits who could
+ * find the slot written before. The counter is read under the lock that the handler holds.
+ */
+static void signal_by_interrupt(HsaEvent *ev)
+{
+	uint32_t *p = queue_reserve_wait(&q, PM4_RELEASE_MEM_DW, WAIT_MS);
+	int64_t before = kfd_counter("ih", "eop");
+
+	queue_commit(&q, pm4_signal(p, event_slot(ev), ev->EventId));
+	queue_submit(&q);
+	if (!kfd_counter_wait("ih", "eop", before + 1, WAIT_MS) ||
+	    event_wait(ev, WAIT_MS) != HSAKMT_STATUS_SUCCESS)
+		tap_bail("interrupts do not work");
+}
+
 static void test_trace(void *unused)
 {
 	static const char * const names[] = {
@@ -77,7 +94,7 @@ static void test_trace(void *unused)
 	write_text(TRACING "/trace", "\n");
 	set_up();
 	ev = event_new(&gpu, HSA_EVENTTYPE_SIGNAL, false);
-	signal_by_gpu(ev);
+	signal_by_interrupt(ev);
 	queue_destroy(&q);
 	write_text(TRACING "/events/vkfd/enable", "0");
 	text = slurp(TRACING "/trace");
