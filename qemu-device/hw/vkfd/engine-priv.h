@@ -317,6 +317,8 @@ bool vkfd_dispatch_skip(VKFDEngine *e, unsigned hqd, const uint32_t dim[3],
 
 /* ---- wait.c ---- */
 
+/* A WAIT_REG_MEM function of masked values; SDMA has the same. True for 0 and 7. */
+bool vkfd_wait_holds(uint32_t func, uint64_t v, uint64_t ref);
 /* What a queue is parked on: count addresses of len bytes, or (0) registers. */
 typedef struct VKFDWait {
     uint64_t addr;              /* for the trace */

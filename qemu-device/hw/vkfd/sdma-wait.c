@@ -9,27 +9,6 @@
 
 #include <vkfd/pm4.h>
 
-/* The functions are those of WAIT_REG_MEM; 7 is refused before. */
-static bool holds(uint32_t func, uint32_t v, uint32_t ref)
-{
-    switch (func) {
-    case WAIT_REG_MEM_LT:
-        return v < ref;
-    case WAIT_REG_MEM_LE:
-        return v <= ref;
-    case WAIT_REG_MEM_EQ:
-        return v == ref;
-    case WAIT_REG_MEM_NE:
-        return v != ref;
-    case WAIT_REG_MEM_GE:
-        return v >= ref;
-    case WAIT_REG_MEM_GT:
-        return v > ref;
-    default:
-        return true;
-    }
-}
-
 /* Is this poll the one the timer was set for? */
 static bool timer_poll(VKFDEngine *e, const VKFDSdmaQueue *q)
 {
@@ -145,7 +124,7 @@ VKFDSdmaResult vkfd_sdma_poll_regmem(VKFDEngine *e, const VKFDSdmaCtx *c,
         if (!vkfd_sdma_read(e, c->id, c->vmid, va, &v, sizeof(v))) {
             return VKFD_SDMA_STOP;
         }
-        return holds(func, vkfd_le32(v) & body[3], body[2])
+        return vkfd_wait_holds(func, vkfd_le32(v) & body[3], body[2])
                ? VKFD_SDMA_DONE : wait(e, c, true, va, retry);
     }
     if (hdp && !vkfd_sdma_midcmd(e, c->id)) {
@@ -172,7 +151,7 @@ VKFDSdmaResult vkfd_sdma_poll_regmem(VKFDEngine *e, const VKFDSdmaCtx *c,
         return VKFD_SDMA_STOP;
     }
     v = dw < VKFD_NUM_REGS ? vkfd_reg_read(e, dw) : 0;
-    return holds(func, v & body[3], body[2])
+    return vkfd_wait_holds(func, v & body[3], body[2])
            ? VKFD_SDMA_DONE : wait(e, c, false, (uint64_t)dw * 4, retry);
 }
 

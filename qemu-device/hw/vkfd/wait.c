@@ -10,7 +10,7 @@
  */
 #include "pm4-priv.h"
 
-static bool compare(uint32_t func, uint64_t v, uint64_t ref)
+bool vkfd_wait_holds(uint32_t func, uint64_t v, uint64_t ref)
 {
     switch (func) {
     case WAIT_REG_MEM_LT:
@@ -87,7 +87,7 @@ static VKFDPm4Result wait_mem(VKFDEngine *e, const VKFDPm4Ctx *c, uint32_t func,
         return VKFD_PM4_STOP;
     }
     v = len == 4 ? vkfd_le32(*(uint32_t *)&v) : vkfd_le64(v);
-    if (compare(func, v & mask, ref)) {
+    if (vkfd_wait_holds(func, v & mask, ref)) {
         return VKFD_PM4_DONE;
     }
     vkfd_wait_add(e, &w, c->vmid, va);
@@ -129,7 +129,7 @@ VKFD_PM4_HANDLER(vkfd_pm4_wait_reg_mem)
         }
     }
     v = vkfd_pm4_reg_read(e, c, dw);
-    if (compare(func, v & mask, ref)) {
+    if (vkfd_wait_holds(func, v & mask, ref)) {
         return VKFD_PM4_DONE;
     }
     w.addr = (uint64_t)dw * 4;
