@@ -6,6 +6,8 @@
 #include <linux/bsearch.h>
 #include <linux/dma-mapping.h>
 #include <linux/err.h>
+#include <linux/highmem.h>
+#include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -403,11 +405,43 @@ u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index)
 		break;
 	case VKFD_BO_DOORBELL:
 	case VKFD_BO_MMIO_REMAP:
+		if (!bo->phys)
+			return 0;
 		addr = bo->phys + (index << PAGE_SHIFT);
 		flags |= AMDGPU_PTE_SYSTEM | AMDGPU_PTE_SNOOPED;
 		break;
 	}
 	return (addr & AMDGPU_PTE_ADDR_MASK) | flags;
+}
+
+int vkfd_bo_access(struct vkfd_bo *bo, u64 offset, void *buf, size_t len, bool write)
+{
+	u64 index = offset >> PAGE_SHIFT;
+	void __iomem *io;
+	void *page;
+	int idx;
+
+	if (bo->pages) {
+		page = kmap_local_page(bo->pages[index]);
+		if (write)
+			memcpy(page + offset_in_page(offset), buf, len);
+		else
+			memcpy(buf, page + offset_in_page(offset), len);
+		kunmap_local(page);
+		return 0;
+	}
+	if (bo->kind != VKFD_BO_VRAM)
+		return -EFAULT;
+
+	if (!vkfd_hw_enter(bo->dev, &idx))
+		return -EIO;
+	io = bo->dev->vram.map + vkfd_bo_vram_offset(bo, index) + offset_in_page(offset);
+	if (write)
+		memcpy_toio(io, buf, len);
+	else
+		memcpy_fromio(buf, io, len);
+	vkfd_hw_exit(idx);
+	return 0;
 }
 
 struct vkfd_bo *vkfd_bo_lookup(struct vkfd_pdd *pdd, u32 idr_handle)

@@ -39,7 +39,8 @@ enum vkfd_bo_kind {
  *            release, or before that when the GPU goes; dev->dma_lock
  * @user_addr: first byte of a userptr range
  * @read_only: a userptr whose memory the process cannot write either
- * @phys: bus address of a doorbell slice or of the MMIO remap page
+ * @phys: bus address of the MMIO remap page, or of the doorbell slice, 0 while the process
+ *        has none; process->lock
  * @charged: bytes of system memory charged against the limit
  * @vmap_lock: @vmap and @vmap_count
  * @vmap, @vmap_count: kernel mapping of GTT pages
@@ -92,7 +93,7 @@ static inline u64 vkfd_bo_size(const struct vkfd_bo *bo)
  * @size: bytes, not 0; rounded up to pages
  * @alloc_flags: KFD_IOC_ALLOC_MEM_FLAGS_*
  * @user_addr: userptr: page-aligned address in current's mm
- * @phys: doorbell and MMIO remap: bus address
+ * @phys: MMIO remap: bus address
  */
 struct vkfd_bo_params {
 	enum vkfd_bo_kind kind;
@@ -121,8 +122,9 @@ void vkfd_bo_free(struct drm_gem_object *obj);
 void vkfd_bo_dma_revoke(struct vkfd_device *dev);
 
 /*
- * Entry of page @index of @bo in page tables of @dev, complete with flags. The BO
- * has no page there if @index is beyond its size: the caller checks.
+ * Entry of page @index of @bo in page tables of @dev, complete with flags; 0 (invalid) for
+ * doorbells that are not there at the moment. The BO has no page there if @index is beyond
+ * its size: the caller checks.
  */
 u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index);
 /* VRAM offset of page @index of a VRAM BO. */
@@ -135,6 +137,12 @@ bool vkfd_bo_reachable(struct vkfd_bo *bo, struct vkfd_device *dev);
  * (drm_gem_object_put(&bo->base)); NULL if there is none. Caller holds process->lock.
  */
 struct vkfd_bo *vkfd_bo_lookup(struct vkfd_pdd *pdd, u32 idr_handle);
+
+/*
+ * Copies @len bytes, all in one page of @bo, from it to @buf or back. -EFAULT: it is not
+ * memory; -EIO: VRAM of a part that is away. Any context that may use kmap_local_page().
+ */
+int vkfd_bo_access(struct vkfd_bo *bo, u64 offset, void *buf, size_t len, bool write);
 
 /* Kernel mapping of a GTT BO; balanced by vkfd_bo_vunmap(). ERR_PTR(-EINVAL) for other kinds. */
 void *vkfd_bo_vmap(struct vkfd_bo *bo);

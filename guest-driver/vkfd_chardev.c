@@ -378,12 +378,15 @@ dev_t vkfd_chardev_devt(void)
 	return MKDEV(vkfd_major, 0);
 }
 
+void vkfd_chardev_unmap(u64 offset, u64 len)
+{
+	unmap_mapping_range(vkfd_inode->i_mapping, offset, len, 1);
+}
+
 void vkfd_chardev_revoke(u32 gpu_id)
 {
-	const loff_t len = 1ll << VKFD_MMAP_GPU_ID_SHIFT;
+	const u64 len = 1ull << VKFD_MMAP_GPU_ID_SHIFT;
 
-	unmap_mapping_range(vkfd_inode->i_mapping,
-			    VKFD_MMAP_TYPE_DOORBELL | VKFD_MMAP_GPU_ID(gpu_id), len, 1);
-	unmap_mapping_range(vkfd_inode->i_mapping,
-			    VKFD_MMAP_TYPE_MMIO | VKFD_MMAP_GPU_ID(gpu_id), len, 1);
+	vkfd_chardev_unmap(VKFD_MMAP_TYPE_DOORBELL | VKFD_MMAP_GPU_ID(gpu_id), len);
+	vkfd_chardev_unmap(VKFD_MMAP_TYPE_MMIO | VKFD_MMAP_GPU_ID(gpu_id), len);
 }

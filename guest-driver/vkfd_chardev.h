@@ -32,5 +32,7 @@ dev_t vkfd_chardev_devt(void);
  * mappings of /dev/kfd. The next access faults again, and then gets SIGBUS.
  */
 void vkfd_chardev_revoke(u32 gpu_id);
+/* Takes [@offset, @offset + @len) out of all mappings of /dev/kfd; the next access faults. */
+void vkfd_chardev_unmap(u64 offset, u64 len);
 
 #endif /* VKFD_CHARDEV_H */

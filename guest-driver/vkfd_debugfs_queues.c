@@ -2,7 +2,8 @@
 /*
  * /sys/kernel/debug/kfd: what of queues is where. hqds: the hardware's slots; mqds: the
  * queues of all processes; rls: the run lists. amdkfd has files of these names; the
- * format is ours: one slot or queue a line.
+ * format is ours: one slot or queue a line. doorbells: slices, and how often they changed
+ * hands.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -115,9 +116,17 @@ static int rls_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(rls);
 
+static int doorbells_show(struct seq_file *m, void *unused)
+{
+	for_each_gpu(m, vkfd_doorbells_show);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(doorbells);
+
 void vkfd_debugfs_queues_init(struct dentry *kfd)
 {
 	debugfs_create_file("hqds", 0400, kfd, NULL, &hqds_fops);
 	debugfs_create_file("mqds", 0400, kfd, NULL, &mqds_fops);
 	debugfs_create_file("rls", 0400, kfd, NULL, &rls_fops);
+	debugfs_create_file("doorbells", 0400, kfd, NULL, &doorbells_fops);
 }

@@ -8,7 +8,7 @@
  *                                  the MMU notifier is registered
  *   vkfd_topology_lock             node directories; none of the others with it
  *   process->lock                  pdds, BO handles, queues of a process
- *     dev->queue_lock              VMIDs, slots, doorbell slices, run list of a GPU; also
+ *     dev->queue_lock              VMIDs, slots, run list of a GPU; also
  *                                  without process->lock
  *       vm->lock                   page tables and mappings of one GPUVM; also right
  *                                  under process->lock
@@ -25,12 +25,12 @@
  *                                  scheduler's locks inside it
  *     queues.fault_lock            noted faults (spinlock, irqsave); nothing inside it
  *
- * Below any of the mutexes, and without: bo->vmap_lock, dev->dma_lock, dev->vram.lock
- * (mutexes, none of the others inside) and the slots lock of vkfd_device.c, the list
+ * Below any of the mutexes, and without: bo->vmap_lock, dev->dma_lock, dev->vram.lock,
+ * dev->doorbells.lock (mutexes, none of the others inside) and the slots lock of vkfd_device.c, the list
  * lock of vkfd_event.c, the lists and clients of vkfd_smi.c, dev->clock_lock, the limit's lock of vkfd_bo.c (spinlocks).
  *
  * mmap_lock: mmap and fault handlers and VMA close run under it. They take
- * events.mutex, vm->lock inside it, and, when the last reference to a BO goes, dma_lock
+ * events.mutex, vm->lock, doorbells.lock inside it, and, when the last reference to a BO goes, dma_lock
  * and vram.lock. So under those nothing may touch user memory; under process->lock
  * nothing does either.
  *
@@ -54,6 +54,7 @@
 #include <vkfd/pci.h>
 #include <vkfd/regs_sdma.h>
 
+#include "vkfd_doorbell.h"
 #include "vkfd_hiq.h"
 #include "vkfd_ih.h"
 #include "vkfd_runlist.h"
@@ -62,7 +63,6 @@
 #define VKFD_NUM_CP_QUEUES	24	/* ME1: queues 2..7 of 4 pipes, as upstream leaves KFD on Vega20 */
 #define VKFD_NUM_SDMA_QUEUES	(VKFD_NUM_SDMA * VKFD_SDMA_NUM_RLC)
 #define VKFD_KFD_VMIDS		(VKFD_KFD_VMID_LAST - VKFD_KFD_VMID_FIRST + 1)
-#define VKFD_DOORBELL_SLICES	254	/* what fits behind the kernel's pages in 2 MiB */
 
 /*
  * Firmware versions user space is told. No firmware runs; these are values at
@@ -118,13 +118,13 @@ struct vkfd_vram {
  * @gart_used: pages of VMID 0's address space that are given out; in probe only
  * @hiq: ring to the scheduler firmware
  * @runlist: what the firmware is to run
- * @queue_lock: @vmid_pasid, @hqd_used, @sdma_used, @slice_used, @runlist
+ * @doorbells: slices of its doorbells, and who has them
+ * @queue_lock: @vmid_pasid, @hqd_used, @sdma_used, @runlist
  * @vmid_pasid: PASID that holds KFD VMID 8 + i, 0 if free
  * @hqd_used: one bit per KFD HQD slot (pipe * 6 + queue - 2)
  * @hqd_lost: those of @hqd_used whose queue did not stop and is gone; a reset gives
  *            them back
  * @sdma_used, @sdma_lost: the same of the user queues of the SDMA engines
- * @slice_used: one bit per doorbell slice
  * @generation: resets that lost all queues; under @queue_lock, also read without
  * @away: the hardware must not be touched: reset, suspended, dead or removed
  * @dead: it will not come back before the driver is bound again
@@ -168,13 +168,13 @@ struct vkfd_device {
 	const struct vkfd_sched_ops *sched;
 	struct vkfd_hiq hiq;
 	struct vkfd_runlist runlist;
+	struct vkfd_doorbells doorbells;
 	struct mutex queue_lock;
 	u32 vmid_pasid[VKFD_KFD_VMIDS];
 	DECLARE_BITMAP(hqd_used, VKFD_NUM_CP_QUEUES);
 	DECLARE_BITMAP(hqd_lost, VKFD_NUM_CP_QUEUES);
 	DECLARE_BITMAP(sdma_used, VKFD_NUM_SDMA_QUEUES);
 	DECLARE_BITMAP(sdma_lost, VKFD_NUM_SDMA_QUEUES);
-	DECLARE_BITMAP(slice_used, VKFD_DOORBELL_SLICES);
 	u32 generation;
 
 	bool away;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Doorbell slices of BAR2. A slice is 8 KiB, 1024 doorbells of 8 bytes; the kernel's
- * own pages come first.
+ * Doorbell slices of BAR2: where a doorbell is, and how it is mapped. A slice is 8 KiB,
+ * 1024 doorbells of 8 bytes; the kernel's own pages come first.
  */
 #include <linux/bitmap.h>
 #include <linux/mm.h>
@@ -14,43 +14,6 @@
 static_assert(VKFD_DOORBELL_KERNEL_SIZE + VKFD_DOORBELL_SLICES * VKFD_DOORBELL_SLICE_SIZE <=
 	      VKFD_DOORBELL_BAR_SIZE);
 
-int vkfd_doorbell_get_slice(struct vkfd_pdd *pdd)
-{
-	struct vkfd_device *dev = pdd->dev;
-	unsigned long slice;
-
-	lockdep_assert_held(&pdd->process->lock);
-
-	if (pdd->slice >= 0)
-		return 0;
-
-	mutex_lock(&dev->queue_lock);
-	slice = find_first_zero_bit(dev->slice_used, VKFD_DOORBELL_SLICES);
-	if (slice < VKFD_DOORBELL_SLICES)
-		__set_bit(slice, dev->slice_used);
-	mutex_unlock(&dev->queue_lock);
-	if (slice >= VKFD_DOORBELL_SLICES)
-		return -ENOSPC;
-
-	/* Pairs with READ_ONCE() in mmap and page faults, which take no lock. */
-	WRITE_ONCE(pdd->slice, (int)slice);
-	return 0;
-}
-
-void vkfd_doorbell_put_slice(struct vkfd_pdd *pdd)
-{
-	struct vkfd_device *dev = pdd->dev;
-
-	lockdep_assert_held(&pdd->process->lock);
-
-	if (pdd->slice < 0)
-		return;
-	mutex_lock(&dev->queue_lock);
-	__clear_bit(pdd->slice, dev->slice_used);
-	mutex_unlock(&dev->queue_lock);
-	WRITE_ONCE(pdd->slice, -1);
-}
-
 static u32 slice_offset(int slice)
 {
 	return VKFD_DOORBELL_KERNEL_SIZE + slice * VKFD_DOORBELL_SLICE_SIZE;
@@ -60,14 +23,15 @@ phys_addr_t vkfd_doorbell_slice_addr(struct vkfd_pdd *pdd)
 {
 	lockdep_assert_held(&pdd->process->lock);
 
-	return pdd->dev->doorbell_base + slice_offset(pdd->slice);
+	return pdd->slice.index < 0 ? 0 :
+	       pdd->dev->doorbell_base + slice_offset(pdd->slice.index);
 }
 
 u32 vkfd_doorbell_dw_index(struct vkfd_pdd *pdd, unsigned int id)
 {
 	lockdep_assert_held(&pdd->process->lock);
 
-	return slice_offset(pdd->slice) / sizeof(u32) + VKFD_DOORBELL_DW(id);
+	return slice_offset(pdd->slice.index) / sizeof(u32) + VKFD_DOORBELL_DW(id);
 }
 
 u64 vkfd_doorbell_mmap_offset(struct vkfd_pdd *pdd, unsigned int id)
@@ -105,25 +69,90 @@ unsigned int vkfd_doorbell_sdma_id(unsigned int engine, unsigned int rlc)
 	       rlc % 2 * VKFD_DOORBELL_MIRROR + rlc / 2;
 }
 
+/*
+ * Offset of the mapping of a process's slice in the file all mappings of /dev/kfd share:
+ * each process has its own, so that its pages can be taken away and nobody else's.
+ */
+static u64 mapping_offset(struct vkfd_pdd *pdd)
+{
+	return vkfd_doorbell_mmap_offset(pdd, 0) +
+	       (u64)pdd->process->pasid * VKFD_DOORBELL_SLICE_SIZE;
+}
+
+void vkfd_doorbell_unmap(struct vkfd_pdd *pdd)
+{
+	vkfd_chardev_unmap(mapping_offset(pdd), VKFD_DOORBELL_SLICE_SIZE);
+}
+
+/* The page the fault wants, if the process has its slice. */
+static vm_fault_t insert_page(struct vm_fault *vmf, struct vkfd_pdd *pdd)
+{
+	phys_addr_t addr;
+
+	lockdep_assert_held(&pdd->dev->doorbells.lock);
+
+	/* By offset, not by distance from vm_start: munmap and mremap cut mappings up. */
+	addr = pdd->dev->doorbell_base + slice_offset(pdd->slice.index) +
+	       (vmf->pgoff << PAGE_SHIFT) % VKFD_DOORBELL_SLICE_SIZE;
+	return vmf_insert_pfn(vmf->vma, vmf->address, PHYS_PFN(addr));
+}
+
+/*
+ * Waits without mmap_lock until the request of @pdd has had an answer since @turn; by the
+ * time this task runs the slice may be somebody else's again. Signals are handled before the
+ * store is tried again.
+ */
+static vm_fault_t wait_for_slice(struct vm_fault *vmf, struct vkfd_pdd *pdd, unsigned int turn)
+{
+	struct vkfd_doorbells *db = &pdd->dev->doorbells;
+	struct vkfd_process *p = pdd->process;
+	bool user = vmf->flags & FAULT_FLAG_USER;
+
+	/* Nobody waits here: the store is tried again, and faults again. */
+	if (!fault_flag_allow_retry_first(vmf->flags))
+		return VM_FAULT_NOPAGE;
+	if (vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
+		return VM_FAULT_RETRY;
+
+	/* The mapping, and with it the file, may go once mmap_lock is dropped. */
+	kref_get(&p->ref);
+	mmap_read_unlock(vmf->vma->vm_mm);
+#define MAY_GO_ON (READ_ONCE(pdd->slice.turn) != turn || drm_dev_is_unplugged(&pdd->dev->drm))
+	if (user)
+		wait_event_interruptible(db->wait, MAY_GO_ON);
+	else
+		wait_event_killable(db->wait, MAY_GO_ON);
+#undef MAY_GO_ON
+	vkfd_process_put(p);
+	return VM_FAULT_RETRY;
+}
+
 static vm_fault_t doorbell_fault(struct vm_fault *vmf)
 {
-	struct vm_area_struct *vma = vmf->vma;
-	struct vkfd_pdd *pdd = vma->vm_private_data;
+	struct vkfd_pdd *pdd = vmf->vma->vm_private_data;
 	struct vkfd_device *dev = pdd->dev;
+	struct vkfd_doorbells *db = &dev->doorbells;
+	struct vkfd_slice *slice = &pdd->slice;
 	vm_fault_t ret = VM_FAULT_SIGBUS;
-	phys_addr_t addr;
-	int slice, idx;
+	unsigned int turn = 0;
+	bool wait = false;
+	int idx;
 
 	/* The pdd outlives the mapping, which holds a reference to the open file. */
-	slice = READ_ONCE(pdd->slice);
-	if (slice < 0 || !drm_dev_enter(&dev->drm, &idx))
+	if (!drm_dev_enter(&dev->drm, &idx))
 		return ret;
-	/* By offset, not by distance from vm_start: munmap and mremap cut mappings up. */
-	addr = dev->doorbell_base + slice_offset(slice) +
-	       (vmf->pgoff << PAGE_SHIFT) % VKFD_DOORBELL_SLICE_SIZE;
-	ret = vmf_insert_pfn(vma, vmf->address, PHYS_PFN(addr));
+	/* Who takes the slice away closes it under the lock, and takes out pages after that. */
+	mutex_lock(&db->lock);
+	if (slice->open) {
+		ret = insert_page(vmf, pdd);
+	} else if (slice->given && !(slice->refused && (vmf->flags & FAULT_FLAG_TRIED))) {
+		vkfd_slice_fault(pdd);
+		turn = slice->turn;
+		wait = true;
+	}
+	mutex_unlock(&db->lock);
 	drm_dev_exit(idx);
-	return ret;
+	return wait ? wait_for_slice(vmf, pdd, turn) : ret;
 }
 
 /* Unplug takes the pages away (unmap_mapping_range); the fault that follows is SIGBUS. */
@@ -138,7 +167,8 @@ int vkfd_doorbell_mmap(struct vkfd_pdd *pdd, struct vm_area_struct *vma)
 	/* A private mapping would let the kernel copy a doorbell page. */
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
-	if (READ_ONCE(pdd->slice) < 0)
+	/* Pairs with WRITE_ONCE() in vkfd_slice_give(); never taken back. */
+	if (!READ_ONCE(pdd->slice.given))
 		return -EINVAL;
 
 	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP |
@@ -147,6 +177,6 @@ int vkfd_doorbell_mmap(struct vkfd_pdd *pdd, struct vm_area_struct *vma)
 	vma->vm_private_data = pdd;
 	vma->vm_ops = &doorbell_vm_ops;
 	/* Whatever byte of the slice the offset names, the mapping begins with the first. */
-	vma->vm_pgoff = PFN_DOWN(vkfd_doorbell_mmap_offset(pdd, 0));
+	vma->vm_pgoff = PFN_DOWN(mapping_offset(pdd));
 	return 0;
 }

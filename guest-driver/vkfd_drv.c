@@ -135,8 +135,10 @@ static int vkfd_map_bars(struct vkfd_device *dev)
 static void vkfd_stop(struct vkfd_device *dev)
 {
 	disable_delayed_work_sync(&dev->reset_work);
+	disable_delayed_work_sync(&dev->doorbells.work);
 	vkfd_hw_take_away(dev);
 	drm_dev_unplug(&dev->drm);
+	vkfd_doorbells_fini(dev);
 	vkfd_ih_fini(dev);
 	vkfd_hw_fini(dev);
 	pci_clear_master(dev->pdev);
@@ -188,6 +190,7 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	mutex_init(&dev->hiq.lock);
 	dev->sched = vkfd_sched_policy == VKFD_SCHED_NO_HWS ? &vkfd_sched_direct :
 							      &vkfd_sched_runlist;
+	vkfd_doorbells_init(dev);
 	vkfd_reset_init(dev);
 	pci_set_drvdata(pdev, dev);
 

@@ -3,8 +3,6 @@
  * GEM callbacks and the render node's file operations.
  */
 #include <linux/err.h>
-#include <linux/highmem.h>
-#include <linux/io.h>
 #include <linux/mm.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
@@ -77,35 +75,6 @@ static vm_fault_t vkfd_gem_fault(struct vm_fault *vmf)
 	return ret;
 }
 
-/* Copies @len bytes between @buf and one page of @bo. */
-static int vkfd_gem_access_page(struct vkfd_bo *bo, u64 offset, void *buf, int len, int write)
-{
-	u64 index = offset >> PAGE_SHIFT;
-	void __iomem *io;
-	void *page;
-	int idx;
-
-	if (bo->kind == VKFD_BO_GTT) {
-		page = kmap_local_page(bo->pages[index]);
-		if (write)
-			memcpy(page + offset_in_page(offset), buf, len);
-		else
-			memcpy(buf, page + offset_in_page(offset), len);
-		kunmap_local(page);
-		return len;
-	}
-
-	if (!vkfd_hw_enter(bo->dev, &idx))
-		return -EIO;
-	io = bo->dev->vram.map + vkfd_bo_vram_offset(bo, index) + offset_in_page(offset);
-	if (write)
-		memcpy_toio(io, buf, len);
-	else
-		memcpy_fromio(buf, io, len);
-	vkfd_hw_exit(idx);
-	return len;
-}
-
 /*
  * What a debugger reads and writes by ptrace() or /proc/PID/mem, which cannot take
  * references to our pages. VRAM that the program itself cannot see is reached
@@ -124,7 +93,7 @@ static int vkfd_gem_access(struct vm_area_struct *vma, unsigned long addr, void 
 		return -EIO;
 	/* Blocks of VRAM are contiguous in whole pages only. */
 	len = min_t(unsigned long, len, PAGE_SIZE - offset_in_page(offset));
-	return vkfd_gem_access_page(bo, offset, buf, len, write);
+	return vkfd_bo_access(bo, offset, buf, len, write) ? -EIO : len;
 }
 
 static const struct vm_operations_struct vkfd_gem_vm_ops = {

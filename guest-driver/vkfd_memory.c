@@ -135,10 +135,7 @@ static int vkfd_alloc_prepare(struct vkfd_pdd *pdd,
 	case VKFD_BO_DOORBELL:
 		if (args->size != VKFD_DOORBELL_SLICE_SIZE)
 			return -EINVAL;
-		if (vkfd_doorbell_get_slice(pdd))
-			return -ENOMEM;
-		params->phys = vkfd_doorbell_slice_addr(pdd);
-		return 0;
+		return vkfd_slice_give(pdd) ? -ENOMEM : 0;
 	case VKFD_BO_MMIO_REMAP:
 		if (args->size != PAGE_SIZE)
 			return -EINVAL;
@@ -157,6 +154,9 @@ static int vkfd_alloc_publish(struct vkfd_pdd *pdd, struct vkfd_bo *bo, u32 *han
 
 	lockdep_assert_held(&pdd->process->lock);
 
+	/* From now on vkfd_slice.c keeps it right. */
+	if (bo->kind == VKFD_BO_DOORBELL)
+		bo->phys = vkfd_doorbell_slice_addr(pdd);
 	/* There is no GEM handle, so the right to mmap is given by itself. */
 	err = drm_vma_node_allow(&bo->base.vma_node, drm_file);
 	if (err)
@@ -268,6 +268,11 @@ static int vkfd_map_one(struct vkfd_process *p, struct vkfd_bo *bo, u32 gpu_id)
 		return PTR_ERR(pdd);
 	if (test_bit(pdd->dev->index, &bo->mapped))
 		return 0;
+	if (bo->kind == VKFD_BO_DOORBELL && pdd->dev != bo->dev) {
+		err = vkfd_slice_pin(p->pdds[bo->dev->index]);
+		if (err)
+			return err;
+	}
 	err = vkfd_vm_map_bo(pdd->vm, bo);
 	if (!err)
 		__set_bit(pdd->dev->index, &bo->mapped);

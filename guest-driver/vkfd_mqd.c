@@ -144,6 +144,19 @@ void vkfd_mqd_set_vmid(u32 *mqd, unsigned int vmid)
 	set(mqd, mmCP_HQD_VMID, FIELD_OF(CP_HQD_VMID, VMID, vmid));
 }
 
+void vkfd_mqd_set_doorbell(u32 *mqd, u32 doorbell_dw)
+{
+	u32 *control = &mqd[V9_MQD_DW_OF(mmCP_HQD_PQ_DOORBELL_CONTROL)];
+
+	*control &= ~CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_OFFSET_MASK;
+	*control |= FIELD_OF(CP_HQD_PQ_DOORBELL_CONTROL, DOORBELL_OFFSET, doorbell_dw);
+}
+
+u32 vkfd_mqd_rptr(const u32 *mqd)
+{
+	return mqd[V9_MQD_DW_OF(mmCP_HQD_PQ_RPTR)];
+}
+
 void vkfd_mqd_set_cu_mask(u32 *mqd, u32 mask, unsigned int num_cu)
 {
 	unsigned int i;
@@ -190,4 +203,15 @@ void vkfd_mqd_sdma_set_vmid(u32 *mqd, unsigned int vmid)
 {
 	mqd[V9_SDMA_MQD_RB_CNTL_DW] &= ~SDMA0_GFX_RB_CNTL__RB_VMID_MASK;
 	mqd[V9_SDMA_MQD_RB_CNTL_DW] |= FIELD_OF(SDMA0_GFX_RB_CNTL, RB_VMID, vmid);
+}
+
+void vkfd_mqd_sdma_set_doorbell(u32 *mqd, u32 doorbell_dw)
+{
+	mqd[V9_SDMA_MQD_DOORBELL_OFFSET_DW] =
+		FIELD_OF(SDMA0_GFX_DOORBELL_OFFSET, OFFSET, doorbell_dw);
+}
+
+u64 vkfd_mqd_sdma_rptr(const u32 *mqd)
+{
+	return (u64)mqd[V9_SDMA_MQD_RB_RPTR_HI_DW] << 32 | mqd[V9_SDMA_MQD_RB_RPTR_DW];
 }

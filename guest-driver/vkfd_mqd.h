@@ -63,6 +63,9 @@ void vkfd_mqd_init(u32 *mqd, const struct vkfd_queue_props *props, u64 mqd_addr,
 /* Ring, size and priority again; where the queue stands in the ring is kept. */
 void vkfd_mqd_update(u32 *mqd, const struct vkfd_queue_props *props);
 void vkfd_mqd_set_vmid(u32 *mqd, unsigned int vmid);
+void vkfd_mqd_set_doorbell(u32 *mqd, u32 doorbell_dw);
+/* Where the queue stood when it was last saved: dwords modulo the ring. */
+u32 vkfd_mqd_rptr(const u32 *mqd);
 /* Bit i of @mask enables the i-th of the @num_cu active units of the only SE and SH. */
 void vkfd_mqd_set_cu_mask(u32 *mqd, u32 mask, unsigned int num_cu);
 
@@ -71,5 +74,8 @@ void vkfd_mqd_sdma_init(u32 *mqd, const struct vkfd_queue_props *props, u32 door
 			unsigned int engine, unsigned int queue);
 void vkfd_mqd_sdma_update(u32 *mqd, const struct vkfd_queue_props *props);
 void vkfd_mqd_sdma_set_vmid(u32 *mqd, unsigned int vmid);
+void vkfd_mqd_sdma_set_doorbell(u32 *mqd, u32 doorbell_dw);
+/* Bytes, never wraps. */
+u64 vkfd_mqd_sdma_rptr(const u32 *mqd);
 
 #endif /* VKFD_MQD_H_DRIVER */

@@ -107,7 +107,7 @@ static void vkfd_process_teardown(struct work_struct *work)
 			pdd->vm = NULL;
 			pdd->drm_file = NULL;
 		}
-		vkfd_doorbell_put_slice(pdd);
+		vkfd_slice_put(pdd);
 	}
 	mutex_unlock(&p->lock);
 
@@ -355,7 +355,7 @@ struct vkfd_pdd *vkfd_process_get_pdd(struct vkfd_process *p, u32 gpu_id)
 	}
 	pdd->process = p;
 	pdd->dev = dev;
-	pdd->slice = -1;
+	vkfd_slice_init(&pdd->slice);
 	pdd->vmid = -1;
 	xa_init_flags(&pdd->bos, XA_FLAGS_ALLOC1);
 	/* Pairs with smp_load_acquire() in vkfd_process_find_pdd(). */

@@ -26,7 +26,7 @@ struct vkfd_bo;
  * @drm_file: render-node file given to ACQUIRE_VM (reference held), NULL before
  * @vm: its VM, valid while @drm_file is
  * @bos: idr handle -> struct vkfd_bo (one reference each); XA_FLAGS_ALLOC1
- * @slice: doorbell slice, -1 until the first queue on this GPU
+ * @slice: its doorbells, see vkfd_doorbell.h
  * @vmid: VMID, -1 while the process has no active queue here, or the firmware schedules
  * @runlist: what of it is in the run list of @dev; dev->queue_lock
  * @queue_count: queues created on this GPU
@@ -35,7 +35,7 @@ struct vkfd_bo;
  * @tba_addr, @tma_addr: trap handler and its data as SET_TRAP_HANDLER left them
  * @scratch_va: SET_SCRATCH_BACKING_VA, in units of 64 KiB
  *
- * All fields but @process and @dev: process->lock. The pdd itself may be found
+ * All fields but @process, @dev and @slice: process->lock. The pdd itself may be found
  * without a lock (vkfd_process_find_pdd()).
  */
 struct vkfd_pdd {
@@ -44,7 +44,7 @@ struct vkfd_pdd {
 	struct file *drm_file;
 	struct vkfd_vm *vm;
 	struct xarray bos;
-	int slice;
+	struct vkfd_slice slice;
 	int vmid;
 	struct vkfd_runlist_process runlist;
 	unsigned int queue_count;

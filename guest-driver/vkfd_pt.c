@@ -148,8 +148,8 @@ static bool vkfd_pt_walk(struct vkfd_pt *root, u64 va, struct vkfd_pt *path[VKFD
 	return true;
 }
 
-void vkfd_pt_fill(struct vkfd_device *dev, struct vkfd_pt *root, u64 va, u64 npages,
-		  vkfd_pte_fn fn, void *data)
+static void vkfd_pt_write_range(struct vkfd_device *dev, struct vkfd_pt *root, u64 va, u64 npages,
+				vkfd_pte_fn fn, void *data, bool count)
 {
 	struct vkfd_pt *path[VKFD_PT_LEVELS];
 	u64 n, i, index = 0;
@@ -162,9 +162,22 @@ void vkfd_pt_fill(struct vkfd_device *dev, struct vkfd_pt *root, u64 va, u64 npa
 			continue;
 		for (i = 0; i < n; i++)
 			vkfd_pt_write(dev, path[VKFD_PT_LEAF], first + i, fn(data, index++));
-		path[VKFD_PT_LEAF]->used += n;
+		if (count)
+			path[VKFD_PT_LEAF]->used += n;
 		cond_resched();
 	}
+}
+
+void vkfd_pt_fill(struct vkfd_device *dev, struct vkfd_pt *root, u64 va, u64 npages,
+		  vkfd_pte_fn fn, void *data)
+{
+	vkfd_pt_write_range(dev, root, va, npages, fn, data, true);
+}
+
+void vkfd_pt_refill(struct vkfd_device *dev, struct vkfd_pt *root, u64 va, u64 npages,
+		    vkfd_pte_fn fn, void *data)
+{
+	vkfd_pt_write_range(dev, root, va, npages, fn, data, false);
 }
 
 /* Unlinks the tables of @path that are empty, from the last level up. */

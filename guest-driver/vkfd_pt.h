@@ -22,7 +22,7 @@ struct vkfd_device;
  * struct vkfd_pt - one table
  * @node: its page of VRAM
  * @link: in a list of tables to be freed, see vkfd_pt_clear()
- * @used: directory: children; last level: valid entries
+ * @used: directory: children; last level: entries that are taken
  * @child: children of a directory; NULL on the last level
  */
 struct vkfd_pt {
@@ -48,11 +48,14 @@ int vkfd_pt_prepare(struct vkfd_device *dev, struct vkfd_pt *root, u64 va, u64 n
 typedef u64 (*vkfd_pte_fn)(void *data, u64 index);
 
 /*
- * Writes the entries of a range which vkfd_pt_prepare() made and which is empty;
- * @fn must return valid ones. Touches VRAM.
+ * Writes the entries of a range which vkfd_pt_prepare() made and which is empty. An
+ * entry @fn returns may be invalid: its place is taken all the same. Touches VRAM.
  */
 void vkfd_pt_fill(struct vkfd_device *dev, struct vkfd_pt *root, u64 va, u64 npages,
 		  vkfd_pte_fn fn, void *data);
+/* Writes the entries of a range which vkfd_pt_fill() wrote again. Touches VRAM. */
+void vkfd_pt_refill(struct vkfd_device *dev, struct vkfd_pt *root, u64 va, u64 npages,
+		    vkfd_pte_fn fn, void *data);
 
 /*
  * Invalidates the entries of a range which vkfd_pt_fill() wrote (@filled), unlinks

@@ -53,6 +53,54 @@ void vkfd_queue_write_mqd(struct vkfd_queue *q)
 	vkfd_hw_exit(idx);
 }
 
+void vkfd_queue_set_doorbell(struct vkfd_queue *q)
+{
+	q->doorbell_dw = vkfd_doorbell_dw_index(q->pdd, q->doorbell_id);
+	if (vkfd_queue_is_sdma(&q->props))
+		vkfd_mqd_sdma_set_doorbell(q->mqd, q->doorbell_dw);
+	else
+		vkfd_mqd_set_doorbell(q->mqd, q->doorbell_dw);
+	vkfd_queue_write_mqd(q);
+}
+
+static bool read_user(struct vkfd_queue *q, u64 va, void *buf, size_t size)
+{
+	return !vkfd_vm_read(q->pdd->vm, va, buf, size);
+}
+
+bool vkfd_queue_has_work(struct vkfd_queue *q)
+{
+	u64 wptr = 0, rptr = 0;
+	u32 rptr32 = 0;
+
+	lockdep_assert_held(&q->pdd->process->lock);
+
+	if (!q->active || q->stopped || !q->pdd->vm ||
+	    !read_user(q, q->props.wptr_va, &wptr, sizeof(wptr)))
+		return false;
+	switch (q->props.kind) {
+	case VKFD_QUEUE_PM4:
+		/*
+		 * Both modulo the ring, which thus cannot be told full from empty: neither
+		 * can hardware, and nobody fills a ring of PM4 up.
+		 */
+		if (q->loaded && !read_user(q, q->props.rptr_va, &rptr32, sizeof(rptr32)))
+			return false;
+		if (!q->loaded)
+			rptr32 = vkfd_mqd_rptr(q->mqd);
+		return rptr32 != (wptr & (q->props.ring_size / sizeof(u32) - 1));
+	case VKFD_QUEUE_AQL:
+		return read_user(q, q->props.rptr_va, &rptr, sizeof(rptr)) && rptr != wptr;
+	case VKFD_QUEUE_SDMA:
+		if (!q->loaded)
+			rptr = vkfd_mqd_sdma_rptr(q->mqd);
+		else if (!read_user(q, q->props.rptr_va, &rptr, sizeof(rptr)))
+			return false;
+		return rptr != wptr;
+	}
+	return false;
+}
+
 int vkfd_sdma_find(const unsigned long *used, u32 engine)
 {
 	unsigned int i;
@@ -119,7 +167,7 @@ int vkfd_queue_create(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props
 
 	lockdep_assert_held(&pdd->process->lock);
 
-	ret = vkfd_doorbell_get_slice(pdd);
+	ret = vkfd_slice_give(pdd);
 	if (ret)
 		return ret;
 
@@ -142,7 +190,9 @@ int vkfd_queue_create(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props
 	if (ret < 0)
 		goto detach;
 	q->doorbell_id = ret;
-	q->doorbell_dw = vkfd_doorbell_dw_index(pdd, q->doorbell_id);
+	/* Without a slice the queue is not loaded before it has one. */
+	if (pdd->slice.index >= 0)
+		q->doorbell_dw = vkfd_doorbell_dw_index(pdd, q->doorbell_id);
 	ret = vkfd_vram_alloc(dev, VKFD_MQD_ALLOC, PAGE_SIZE, &q->mqd_node);
 	if (ret) {
 		ret = ret == -ENOSPC ? -ENOMEM : ret;
@@ -171,6 +221,7 @@ int vkfd_queue_create(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props
 		ret = dev->sched->load(pdd, q);
 		if (ret)
 			goto put;
+		vkfd_slice_want(pdd);
 	}
 	pdd->queue_count++;
 	trace_queue_create(pdd->process->pasid, q->id, vkfd_queue_slot(q));
@@ -249,6 +300,8 @@ int vkfd_queue_update(struct vkfd_queue *q, const struct vkfd_queue_props *props
 	/* Loading reads wptr from memory: packets that came meanwhile need no doorbell. */
 	err = sched->load(pdd, q);
 	sched->put(pdd);
+	if (wanted)
+		vkfd_slice_want(pdd);
 	return err;
 }
 

@@ -30,7 +30,7 @@
  * @hqd: compute: slot number (0..VKFD_NUM_CP_QUEUES-1), VKFD_HQD_NONE if the firmware
  *       chooses one
  * @sdma: SDMA: slot number, see vkfd_sdma_engine()
- * @doorbell_dw: dword index of its doorbell on BAR2
+ * @doorbell_dw: dword index of its doorbell on BAR2; changes while it is off the hardware
  * @runlist: in vkfd_runlist_process.queues; dev->queue_lock
  * @mqd: image, V9_MQD_DW dwords, of which an SDMA queue uses the first V9_SDMA_MQD_DW;
  *       current while the queue is off the hardware
@@ -42,8 +42,7 @@
  * @lost: did not stop even by force: the slot is not given to anybody else
  * @bad, @bad_source, @bad_ctx0: a bad packet nobody has acted on; fault_lock
  *
- * process->lock, except for what does not change: @dev, @id, @doorbell_id, @doorbell_dw,
- * @hqd, @sdma, and of @props @kind and @wptr_va.
+ * process->lock, except for what does not change: @dev, @id, @doorbell_id, @hqd, @sdma, and of @props @kind and @wptr_va.
  */
 struct vkfd_queue {
 	struct rcu_head rcu;
@@ -86,7 +85,8 @@ static inline unsigned int vkfd_sdma_rlc(unsigned int sdma)
 /* For the schedulers. process->lock held. */
 static inline bool vkfd_queue_may_load(const struct vkfd_queue *q)
 {
-	return q->active && !q->stopped && !q->loaded && !q->pdd->evicted;
+	return q->active && !q->stopped && !q->loaded && !q->pdd->evicted &&
+	       q->pdd->slice.index >= 0;
 }
 
 /* MC address of the copy of the MQD in VRAM; the copy becomes what q->mqd is, and back. */
@@ -95,6 +95,13 @@ void vkfd_queue_write_mqd(struct vkfd_queue *q);
 void vkfd_queue_read_mqd(struct vkfd_queue *q);
 /* In the image. */
 void vkfd_queue_set_vmid(struct vkfd_queue *q, unsigned int vmid);
+/* The process has got a slice while the queue was off the hardware. process->lock held. */
+void vkfd_queue_set_doorbell(struct vkfd_queue *q);
+/*
+ * Whether the queue has not come to the end of its packets, as memory tells while it is
+ * loaded, and its MQD when it is not. process->lock held; takes vm->lock.
+ */
+bool vkfd_queue_has_work(struct vkfd_queue *q);
 /* For traces: the HQD slot, or VKFD_NUM_HQD and the number of the SDMA queue, or ~0. */
 unsigned int vkfd_queue_slot(const struct vkfd_queue *q);
 

@@ -20,7 +20,7 @@
 #include "vkfd_vm.h"
 #include "vkfd_vram.h"
 
-/* Every process with a queue has a slice of doorbells, which are fewer. */
+/* Every process with a queue in the list has a slice of doorbells, which are fewer. */
 static_assert(VKFD_DOORBELL_SLICES <= VKFD_RUNLIST_MAX_PROCESSES);
 
 static int runlist_init(struct vkfd_device *dev)

@@ -137,6 +137,28 @@ DEFINE_EVENT(queue, queue_load, TP_PROTO(u32 pasid, u32 queue, u32 hqd),
 DEFINE_EVENT(queue, queue_unload, TP_PROTO(u32 pasid, u32 queue, u32 hqd),
 	     TP_ARGS(pasid, queue, hqd));
 
+/* A doorbell slice is taken from a process, which has work to do if @busy, or given to one. */
+DECLARE_EVENT_CLASS(slice,
+	TP_PROTO(u32 pasid, u32 slice, bool busy),
+	TP_ARGS(pasid, slice, busy),
+	TP_STRUCT__entry(
+		__field(u32, pasid)
+		__field(u32, slice)
+		__field(bool, busy)
+	),
+	TP_fast_assign(
+		__entry->pasid = pasid;
+		__entry->slice = slice;
+		__entry->busy = busy;
+	),
+	TP_printk("pasid 0x%x slice %u%s", __entry->pasid, __entry->slice,
+		  __entry->busy ? " busy" : "")
+);
+DEFINE_EVENT(slice, slice_evict, TP_PROTO(u32 pasid, u32 slice, bool busy),
+	     TP_ARGS(pasid, slice, busy));
+DEFINE_EVENT(slice, slice_grant, TP_PROTO(u32 pasid, u32 slice, bool busy),
+	     TP_ARGS(pasid, slice, busy));
+
 #endif /* VKFD_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH

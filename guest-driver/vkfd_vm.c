@@ -167,6 +167,40 @@ out:
 	return err;
 }
 
+void vkfd_vm_refill_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
+{
+	struct vkfd_vm_map_ctx ctx = {
+		.vm = vm,
+		.bo = bo,
+		.bo_pages = vkfd_bo_size(bo) >> AMDGPU_GPU_PAGE_SHIFT,
+	};
+	int idx;
+
+	if (!vkfd_hw_enter(vm->dev, &idx))
+		return;
+	mutex_lock(&vm->lock);
+	if (!WARN_ON(mtree_load(&vm->mappings, bo->va >> AMDGPU_GPU_PAGE_SHIFT) != bo)) {
+		vkfd_pt_refill(vm->dev, vm->root, bo->va, vkfd_vm_bo_pages(bo), vkfd_vm_pte, &ctx);
+		vkfd_vm_flush(vm);
+	}
+	mutex_unlock(&vm->lock);
+	vkfd_hw_exit(idx);
+}
+
+int vkfd_vm_read(struct vkfd_vm *vm, u64 va, void *buf, size_t size)
+{
+	struct vkfd_bo *bo;
+	int err = -EFAULT;
+
+	mutex_lock(&vm->lock);
+	/* A mapped BO is not freed, and it cannot be unmapped now. */
+	bo = mtree_load(&vm->mappings, va >> AMDGPU_GPU_PAGE_SHIFT);
+	if (bo && offset_in_page(va) + size <= PAGE_SIZE)
+		err = vkfd_bo_access(bo, (va - bo->va) % vkfd_bo_size(bo), buf, size, false);
+	mutex_unlock(&vm->lock);
+	return err;
+}
+
 int vkfd_vm_unmap_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
 {
 	u64 npages = vkfd_vm_bo_pages(bo), pn = bo->va >> AMDGPU_GPU_PAGE_SHIFT;

@@ -68,4 +68,17 @@ void vkfd_vm_release(struct vkfd_vm *vm);
 int vkfd_vm_map_bo(struct vkfd_vm *vm, struct vkfd_bo *bo);
 int vkfd_vm_unmap_bo(struct vkfd_vm *vm, struct vkfd_bo *bo);
 
+/*
+ * Writes the entries of a mapped @bo again and flushes the TLB, after what
+ * vkfd_bo_pte() says has changed. Nothing to do if the hardware is away. As above:
+ * callers for one BO are serialised. Takes vm->lock.
+ */
+void vkfd_vm_refill_bo(struct vkfd_vm *vm, struct vkfd_bo *bo);
+
+/*
+ * What the GPU would read at @va, in one page. -EFAULT: not mapped, or not memory;
+ * -EIO: VRAM of a part that is away. Takes vm->lock.
+ */
+int vkfd_vm_read(struct vkfd_vm *vm, u64 va, void *buf, size_t size);
+
 #endif /* VKFD_VM_H */

@@ -227,7 +227,9 @@ static void test_flood(void *unused)
 	}
 	settle();
 	tap_is(kfd_counter("ih", "no_context") - none, FLOOD, "interrupts with id 0 are dropped");
-	tap_is(kfd_counter("events", "scans") - scans, 0, "and cost no scan of the slots");
+	/* One may be settle()'s: its waiter can find the slot before the interrupt does. */
+	scans = kfd_counter("events", "scans") - scans;
+	tap_ok(scans <= 1, "and cost no scan of the slots: %lld", (long long)scans);
 	queue_destroy(&q);
 	gpu_close();
 }

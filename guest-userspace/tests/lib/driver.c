@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -23,6 +25,22 @@ static int64_t module_number(const char *path)
 int64_t driver_references(void)
 {
 	return module_number("/sys/module/vkfd/refcnt");
+}
+
+int driver_set_parameter(const char *name, const char *value)
+{
+	size_t len = strlen(value);
+	char path[128];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "/sys/module/vkfd/parameters/%s", name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, value, len) != (ssize_t)len)
+		err = -errno;
+	close(fd);
+	return err;
 }
 
 int driver_sched_policy(void)

@@ -17,6 +17,9 @@ int64_t driver_references(void);
  */
 unsigned int scaled(unsigned int full, unsigned int part);
 
+/* Sets parameter @name of the module: 0 or the negative errno. */
+int driver_set_parameter(const char *name, const char *value);
+
 /* The module's sched_policy: 0 and 1 scheduler firmware, 2 none; -1 on failure. */
 int driver_sched_policy(void);
 
