@@ -36,6 +36,11 @@
 #define ASLEEP_PART	50u
 /* The recovery may take an interrupt for lost on a host that is very slow. */
 #define RECOVERED_PART	10u
+/*
+ * Entries pile up when the host stops the CPU that has the interrupt, while the other finds
+ * its slots written and goes on.
+ */
+#define FULL_PART	10u
 
 static struct gpu gpu;
 static struct queue q;
@@ -182,8 +187,8 @@ static void test_lossless(const char *value, bool thread)
 	       (long long)recovered);
 	tap_is(round_trips(rounds), rounds, "%s: no completion is lost", value);
 	full = kfd_counter("ih", "hard_full") - full;
-	tap_ok(thread == (full > 0), "%s: the thread is %s (%lld times)", value,
-	       thread ? "needed" : "not needed", (long long)full);
+	tap_ok(thread ? full > 0 : full <= rounds / FULL_PART, "%s: the thread is %s (%lld times)",
+	       value, thread ? "needed" : "not needed", (long long)full);
 	burst(&once, &twice);
 	tap_is(once, EVENTS, "%s: nor one of %u at once", value, EVENTS);
 	tap_is(twice, 0, "%s: and none comes twice", value);
