@@ -19,6 +19,7 @@
 
 #include "vkfd_bo.h"
 #include "vkfd_device.h"
+#include "vkfd_doorbell.h"
 #include "vkfd_gem.h"
 #include "vkfd_process.h"
 #include "vkfd_userptr.h"
@@ -244,6 +245,8 @@ static void vkfd_bo_release_memory(struct vkfd_bo *bo)
 	}
 	if (bo->charged)
 		vkfd_sysmem_uncharge(bo);
+	if (bo->slice >= 0)
+		vkfd_slice_free(bo->dev, bo->slice);
 
 	kvfree(bo->block);
 	vkfd_vram_free_blocks(bo->dev, &bo->blocks);
@@ -273,7 +276,18 @@ static int vkfd_bo_init_gem(struct vkfd_bo *bo, u64 size)
 	return 0;
 }
 
-static int vkfd_bo_init_memory(struct vkfd_bo *bo)
+static int vkfd_bo_init_doorbells(struct vkfd_bo *bo)
+{
+	int slice = vkfd_slice_keep(bo->dev);
+
+	if (slice < 0)
+		return slice;
+	bo->slice = slice;
+	bo->phys = vkfd_doorbell_addr(bo->dev, slice);
+	return 0;
+}
+
+static int vkfd_bo_init_memory(struct vkfd_bo *bo, bool gem)
 {
 	switch (bo->kind) {
 	case VKFD_BO_VRAM:
@@ -283,6 +297,7 @@ static int vkfd_bo_init_memory(struct vkfd_bo *bo)
 	case VKFD_BO_USERPTR:
 		return vkfd_bo_init_userptr(bo);
 	case VKFD_BO_DOORBELL:
+		return gem ? vkfd_bo_init_doorbells(bo) : 0;
 	case VKFD_BO_MMIO_REMAP:
 		return 0;
 	}
@@ -313,6 +328,7 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 	bo->alloc_flags = params->alloc_flags;
 	bo->user_addr = params->user_addr;
 	bo->phys = params->phys;
+	bo->slice = -1;
 	INIT_LIST_HEAD(&bo->blocks);
 	INIT_LIST_HEAD(&bo->dma_link);
 	mutex_init(&bo->vmap_lock);
@@ -324,7 +340,7 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 	}
 	err = vkfd_bo_init_gem(bo, size);
 	if (!err)
-		err = vkfd_bo_init_memory(bo);
+		err = vkfd_bo_init_memory(bo, params->gem);
 	/* Last: it may fail for sizes of which there is no memory anyway. */
 	if (!err)
 		err = drm_gem_create_mmap_offset(&bo->base);

@@ -41,6 +41,8 @@ enum vkfd_bo_kind {
  * @read_only: a userptr whose memory the process cannot write either
  * @phys: bus address of the MMIO remap page, or of the doorbell slice, 0 while the process
  *        has none; process->lock
+ * @no_cpu: made with AMDGPU_GEM_CREATE_NO_CPU_ACCESS: GEM_MMAP is refused
+ * @slice: doorbells by GEM handle: the slice that is theirs, else -1
  * @charged: bytes of system memory charged against the limit
  * @vmap_lock: @vmap and @vmap_count
  * @vmap, @vmap_count: kernel mapping of GTT pages
@@ -67,6 +69,8 @@ struct vkfd_bo {
 	u64 user_addr;
 	bool read_only;
 	phys_addr_t phys;
+	int slice;
+	bool no_cpu;
 	u64 charged;
 	struct mutex vmap_lock;
 	void *vmap;
@@ -94,6 +98,7 @@ static inline u64 vkfd_bo_size(const struct vkfd_bo *bo)
  * @alloc_flags: KFD_IOC_ALLOC_MEM_FLAGS_*
  * @user_addr: userptr: page-aligned address in current's mm
  * @phys: MMIO remap: bus address
+ * @gem: it gets a GEM handle, not one of KFD: doorbells then are a slice of their own
  */
 struct vkfd_bo_params {
 	enum vkfd_bo_kind kind;
@@ -102,6 +107,7 @@ struct vkfd_bo_params {
 	u32 alloc_flags;
 	u64 user_addr;
 	phys_addr_t phys;
+	bool gem;
 };
 
 /*

@@ -19,12 +19,16 @@ static u32 slice_offset(int slice)
 	return VKFD_DOORBELL_KERNEL_SIZE + slice * VKFD_DOORBELL_SLICE_SIZE;
 }
 
+phys_addr_t vkfd_doorbell_addr(struct vkfd_device *dev, int index)
+{
+	return dev->doorbell_base + slice_offset(index);
+}
+
 phys_addr_t vkfd_doorbell_slice_addr(struct vkfd_pdd *pdd)
 {
 	lockdep_assert_held(&pdd->process->lock);
 
-	return pdd->slice.index < 0 ? 0 :
-	       pdd->dev->doorbell_base + slice_offset(pdd->slice.index);
+	return pdd->slice.index < 0 ? 0 : vkfd_doorbell_addr(pdd->dev, pdd->slice.index);
 }
 
 u32 vkfd_doorbell_dw_index(struct vkfd_pdd *pdd, unsigned int id)
@@ -92,7 +96,7 @@ static vm_fault_t insert_page(struct vm_fault *vmf, struct vkfd_pdd *pdd)
 	lockdep_assert_held(&pdd->dev->doorbells.lock);
 
 	/* By offset, not by distance from vm_start: munmap and mremap cut mappings up. */
-	addr = pdd->dev->doorbell_base + slice_offset(pdd->slice.index) +
+	addr = vkfd_doorbell_addr(pdd->dev, pdd->slice.index) +
 	       (vmf->pgoff << PAGE_SHIFT) % VKFD_DOORBELL_SLICE_SIZE;
 	return vmf_insert_pfn(vmf->vma, vmf->address, PHYS_PFN(addr));
 }

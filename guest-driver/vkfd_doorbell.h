@@ -37,6 +37,7 @@ extern bool vkfd_doorbell_overcommit;
  * @lock: everything here, and struct vkfd_slice of all processes. Innermost of the
  *        driver's; also taken with mmap_lock held
  * @used: one bit per slice
+ * @kept: how many of them are GEM objects
  * @owners: processes that have one, the one that got it first at the head
  * @requests: processes that wait for one, the first to be served at the head
  * @work: serves @requests
@@ -50,6 +51,7 @@ extern bool vkfd_doorbell_overcommit;
 struct vkfd_doorbells {
 	struct mutex lock;
 	DECLARE_BITMAP(used, VKFD_DOORBELL_SLICES);
+	unsigned int kept;
 	struct list_head owners;
 	struct list_head requests;
 	struct delayed_work work;
@@ -94,6 +96,8 @@ struct vkfd_slice {
 
 /* Bus address of the slice of @pdd, 0 if it has none at the moment; process->lock held. */
 phys_addr_t vkfd_doorbell_slice_addr(struct vkfd_pdd *pdd);
+/* Bus address of slice @index. */
+phys_addr_t vkfd_doorbell_addr(struct vkfd_device *dev, int index);
 /* Dword index on BAR2 of doorbell @id of the slice, as DOORBELL_OFFSET wants it. */
 u32 vkfd_doorbell_dw_index(struct vkfd_pdd *pdd, unsigned int id);
 /* mmap offset user space gets: type 3, gpu_id, byte offset in the slice. */
@@ -142,6 +146,13 @@ void vkfd_slice_want(struct vkfd_pdd *pdd);
  * doorbells but no open slice.
  */
 void vkfd_slice_fault(struct vkfd_pdd *pdd);
+
+/*
+ * A slice that is nobody's, and is not taken away, / that is no more; any context that may
+ * sleep. One is always left for processes to share. Slice number or -ENOMEM.
+ */
+int vkfd_slice_keep(struct vkfd_device *dev);
+void vkfd_slice_free(struct vkfd_device *dev, int index);
 
 /* For debugfs. */
 void vkfd_doorbells_show(struct seq_file *m, struct vkfd_device *dev);

@@ -54,6 +54,8 @@ MODULE_PARM_DESC(sched_policy,
 #define VKFD_DRM_MINOR	54
 
 static const struct drm_ioctl_desc vkfd_drm_ioctls[] = {
+	DRM_IOCTL_DEF_DRV(AMDGPU_GEM_CREATE, vkfd_gem_create_ioctl, DRM_AUTH | DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(AMDGPU_GEM_MMAP, vkfd_gem_mmap_ioctl, DRM_AUTH | DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(AMDGPU_INFO, vkfd_info_ioctl, DRM_AUTH | DRM_RENDER_ALLOW),
 };
 

@@ -25,6 +25,8 @@ static unsigned long vkfd_gem_pfn(struct vkfd_bo *bo, u64 index)
 
 	if (bo->kind == VKFD_BO_GTT)
 		return page_to_pfn(bo->pages[index]);
+	if (bo->kind == VKFD_BO_DOORBELL)
+		return (bo->phys >> PAGE_SHIFT) + index;
 
 	offset = vkfd_bo_vram_offset(bo, index);
 	if (offset + PAGE_SIZE > bo->dev->vram.visible)
@@ -107,7 +109,8 @@ static int vkfd_gem_object_mmap(struct drm_gem_object *obj, struct vm_area_struc
 {
 	struct vkfd_bo *bo = to_vkfd_bo(obj);
 
-	if (bo->kind != VKFD_BO_VRAM && bo->kind != VKFD_BO_GTT)
+	/* Doorbells of KFD are mapped through its own node. */
+	if (bo->kind != VKFD_BO_VRAM && bo->kind != VKFD_BO_GTT && bo->slice < 0)
 		return -EPERM;
 
 	/*
@@ -124,10 +127,19 @@ static int vkfd_gem_object_mmap(struct drm_gem_object *obj, struct vm_area_struc
 	vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
 	if (bo->kind == VKFD_BO_VRAM)
 		vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
+	else if (bo->kind == VKFD_BO_DOORBELL)
+		vma->vm_page_prot = pgprot_noncached(vma->vm_page_prot);
 	return 0;
 }
 
+/* A dma-buf's mappings are not found when the GPU goes: objects are not shared yet. */
+static struct dma_buf *vkfd_gem_object_export(struct drm_gem_object *obj, int flags)
+{
+	return ERR_PTR(-EPERM);
+}
+
 const struct drm_gem_object_funcs vkfd_gem_funcs = {
+	.export = vkfd_gem_object_export,
 	.free = vkfd_bo_free,
 	.mmap = vkfd_gem_object_mmap,
 	.vm_ops = &vkfd_gem_vm_ops,

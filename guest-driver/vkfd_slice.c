@@ -86,17 +86,23 @@ static int take_free(struct vkfd_doorbells *db)
 	return i;
 }
 
-/* Whether somebody has a slice that may be taken, be it that it just is. */
-static bool any_to_take(struct vkfd_doorbells *db)
+/* Slices that are not taken away. */
+static unsigned int kept(struct vkfd_doorbells *db)
 {
-	unsigned int kept = 0;
+	unsigned int n = db->kept;
 	struct vkfd_slice *slice;
 
 	lockdep_assert_held(&db->lock);
 
 	list_for_each_entry(slice, &db->owners, link)
-		kept += slice->pinned;
-	return kept < bitmap_weight(db->used, VKFD_DOORBELL_SLICES);
+		n += slice->pinned;
+	return n;
+}
+
+/* Whether somebody has a slice that may be taken, be it that it just is. */
+static bool any_to_take(struct vkfd_doorbells *db)
+{
+	return kept(db) < bitmap_weight(db->used, VKFD_DOORBELL_SLICES);
 }
 
 static void request(struct vkfd_doorbells *db, struct vkfd_slice *slice)
@@ -180,6 +186,32 @@ int vkfd_slice_pin(struct vkfd_pdd *pdd)
 		err = -EBUSY;
 	mutex_unlock(&db->lock);
 	return err;
+}
+
+int vkfd_slice_keep(struct vkfd_device *dev)
+{
+	struct vkfd_doorbells *db = &dev->doorbells;
+	int index = -1;
+
+	mutex_lock(&db->lock);
+	if (kept(db) + 1 < limit())
+		index = take_free(db);
+	if (index >= 0)
+		db->kept++;
+	mutex_unlock(&db->lock);
+	return index < 0 ? -ENOMEM : index;
+}
+
+void vkfd_slice_free(struct vkfd_device *dev, int index)
+{
+	struct vkfd_doorbells *db = &dev->doorbells;
+
+	mutex_lock(&db->lock);
+	__clear_bit(index, db->used);
+	db->kept--;
+	if (!list_empty(&db->requests))
+		kick(db);
+	mutex_unlock(&db->lock);
 }
 
 void vkfd_slice_want(struct vkfd_pdd *pdd)
@@ -480,8 +512,8 @@ void vkfd_doorbells_show(struct seq_file *m, struct vkfd_device *dev)
 	mutex_lock(&db->lock);
 	list_for_each_entry(slice, &db->requests, link)
 		waiting++;
-	seq_printf(m, "gpu_id %u\nslices %u\nused %u\nwaiting %u\n", dev->gpu_id, limit(),
-		   bitmap_weight(db->used, VKFD_DOORBELL_SLICES), waiting);
+	seq_printf(m, "gpu_id %u\nslices %u\nused %u\nkept %u\nwaiting %u\n", dev->gpu_id, limit(),
+		   bitmap_weight(db->used, VKFD_DOORBELL_SLICES), kept(db), waiting);
 	seq_printf(m, "grants %llu\nevicted_idle %llu\nevicted_busy %llu\nrestored %llu\nfaults %llu\n",
 		   db->grants, db->evicted_idle, db->evicted_busy, db->restored, db->faults);
 	list_for_each_entry(slice, &db->owners, link)
