@@ -471,6 +471,7 @@ static void test_exhausted(void)
 
 int main(void)
 {
+	unsigned int processes = scaled(MAX_PROCESSES, 40);
 	bool direct;
 
 	tap_begin(1800);
@@ -486,7 +487,7 @@ int main(void)
 	if (direct)
 		test_many(6, 2, scaled(100, 20));
 	else
-		test_many(scaled(MAX_PROCESSES, 40), 8, scaled(10, 5));
+		test_many(processes < 12 ? 12 : processes, 8, scaled(10, 5));
 	driver_set_parameter("doorbell_slices", ALL_SLICES);
 	return tap_done();
 }
