@@ -4,7 +4,6 @@
  * mappings.
  */
 #include <linux/bsearch.h>
-#include <linux/dma-mapping.h>
 #include <linux/err.h>
 #include <linux/highmem.h>
 #include <linux/io.h>
@@ -24,12 +23,6 @@
 #include "vkfd_process.h"
 #include "vkfd_userptr.h"
 #include "vkfd_vram.h"
-
-/*
- * CPU and GPU use the memory at the same time, which only works coherently, so there is
- * nothing to sync; and one page may be in several BOs, which a sync would not bear.
- */
-#define VKFD_BO_DMA_ATTRS	DMA_ATTR_SKIP_CPU_SYNC
 
 /*
  * System memory that BOs hold, of all processes: it is pinned or unevictable, so it
@@ -133,70 +126,6 @@ static int vkfd_bo_init_vram(struct vkfd_bo *bo)
 	return vkfd_bo_zero_vram(bo);
 }
 
-static void vkfd_bo_dma_unmap_pages(struct vkfd_bo *bo)
-{
-	while (bo->dma_count)
-		dma_unmap_page_attrs(bo->dev->drm.dev, bo->dma[--bo->dma_count], PAGE_SIZE,
-				     DMA_BIDIRECTIONAL, VKFD_BO_DMA_ATTRS);
-}
-
-/* Bus addresses of @bo->pages. */
-static int vkfd_bo_dma_map(struct vkfd_bo *bo)
-{
-	unsigned long npages = vkfd_bo_num_pages(bo);
-	struct vkfd_device *dev = bo->dev;
-	struct device *ddev = dev->drm.dev;
-	dma_addr_t addr;
-	int err = 0, idx;
-
-	bo->dma = kvmalloc_array(npages, sizeof(*bo->dma), GFP_KERNEL_ACCOUNT);
-	if (!bo->dma)
-		return -ENOMEM;
-
-	/* Only while the driver is bound: it is unmapped by then, see below. */
-	if (!drm_dev_enter(&dev->drm, &idx))
-		return -ENODEV;
-	while (bo->dma_count < npages) {
-		addr = dma_map_page_attrs(ddev, bo->pages[bo->dma_count], 0, PAGE_SIZE,
-					  DMA_BIDIRECTIONAL, VKFD_BO_DMA_ATTRS);
-		if (dma_mapping_error(ddev, addr)) {
-			vkfd_bo_dma_unmap_pages(bo);
-			err = -ENOMEM;
-			goto out;
-		}
-		bo->dma[bo->dma_count++] = addr;
-	}
-	mutex_lock(&dev->dma_lock);
-	list_add(&bo->dma_link, &dev->dma_bos);
-	mutex_unlock(&dev->dma_lock);
-out:
-	drm_dev_exit(idx);
-	return err;
-}
-
-static void vkfd_bo_dma_unmap(struct vkfd_bo *bo)
-{
-	mutex_lock(&bo->dev->dma_lock);
-	if (!list_empty(&bo->dma_link)) {
-		list_del_init(&bo->dma_link);
-		vkfd_bo_dma_unmap_pages(bo);
-	}
-	mutex_unlock(&bo->dev->dma_lock);
-}
-
-void vkfd_bo_dma_revoke(struct vkfd_device *dev)
-{
-	struct vkfd_bo *bo, *next;
-
-	/* Nothing is added any more: drm_dev_enter() fails. */
-	mutex_lock(&dev->dma_lock);
-	list_for_each_entry_safe(bo, next, &dev->dma_bos, dma_link) {
-		list_del_init(&bo->dma_link);
-		vkfd_bo_dma_unmap_pages(bo);
-	}
-	mutex_unlock(&dev->dma_lock);
-}
-
 static int vkfd_bo_init_gtt(struct vkfd_bo *bo)
 {
 	struct page **pages;
@@ -235,7 +164,6 @@ static void vkfd_bo_release_memory(struct vkfd_bo *bo)
 	unsigned long npages = vkfd_bo_num_pages(bo);
 
 	vkfd_bo_dma_unmap(bo);
-	kvfree(bo->dma);
 
 	if (bo->pages && bo->kind == VKFD_BO_GTT) {
 		drm_gem_put_pages(&bo->base, bo->pages, true, true);

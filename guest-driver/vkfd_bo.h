@@ -121,6 +121,12 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 void vkfd_bo_free(struct drm_gem_object *obj);
 
 /*
+ * vkfd_bo_dma.c: bus addresses of bo->pages in bo->dma, / which are no more. Takes
+ * dev->dma_lock. -ENOMEM; -ENODEV: the driver is being unbound.
+ */
+int vkfd_bo_dma_map(struct vkfd_bo *bo);
+void vkfd_bo_dma_unmap(struct vkfd_bo *bo);
+/*
  * After drm_dev_unplug(), with the hardware stopped: unmaps all BOs of @dev for DMA,
  * since that is not allowed any more when the driver is unbound. The BOs live on.
  * Takes dev->dma_lock.

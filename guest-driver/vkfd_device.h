@@ -48,6 +48,7 @@
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <drm/drm_device.h>
 #include <drm/drm_mm.h>
 
@@ -112,8 +113,9 @@ struct vkfd_vram {
  * @srbm_lock: GRBM_GFX_CNTL select and the banked accesses that follow it
  * @tlb_lock: invalidate engine 17
  * @clock_lock: capture of the GPU clock and the two reads that follow it
- * @dma_lock: @dma_bos
+ * @dma_lock: @dma_bos, @dma_pages
  * @dma_bos: BOs whose pages are mapped for DMA by this GPU, struct vkfd_bo.dma_link
+ * @dma_pages: page frame -> what vkfd_bo_dma.c knows of a page of user memory
  * @sched: how queues get onto the hardware
  * @gart_used: pages of VMID 0's address space that are given out; in probe only
  * @hiq: ring to the scheduler firmware
@@ -163,6 +165,7 @@ struct vkfd_device {
 
 	struct mutex dma_lock;
 	struct list_head dma_bos;
+	struct xarray dma_pages;
 
 	unsigned int gart_used;
 	const struct vkfd_sched_ops *sched;

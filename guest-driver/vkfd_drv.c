@@ -188,6 +188,7 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	spin_lock_init(&dev->clock_lock);
 	mutex_init(&dev->dma_lock);
 	INIT_LIST_HEAD(&dev->dma_bos);
+	xa_init(&dev->dma_pages);
 	mutex_init(&dev->queue_lock);
 	mutex_init(&dev->hiq.lock);
 	dev->sched = vkfd_sched_policy == VKFD_SCHED_NO_HWS ? &vkfd_sched_direct :
