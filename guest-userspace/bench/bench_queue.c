@@ -21,7 +21,7 @@
 #include "driver.h"
 #include "queue_bench.h"
 
-#define BLOCKS	10u
+#define BLOCKS	20u
 #define SLOTS	24u	/* compute queues without run lists */
 
 static const char *no_run_lists(const struct bench *b)
@@ -58,7 +58,7 @@ static struct row row[] = {
 	MANY(2, 8, 5),
 	MANY(3, 24, 10),
 	MANY(4, 64, 20),
-	MANY(5, 256, 20),
+	MANY(5, 256, 40),
 	MANY(6, POOL_MAX, 40),
 	PACKET("pm4 nop", pm4, pm4_nops),
 	PACKET("pm4 write", pm4, pm4_writes),
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 		.goal = goals,
 		.goals = sizeof(goals) / sizeof(goals[0]),
 	};
-	struct bench_options o = { .rounds = 1000 };
+	struct bench_options o = { .rounds = 2000 };
 	static struct bench b;
 	HSAKMT_STATUS s;
 	bool ok;
