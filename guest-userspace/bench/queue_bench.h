@@ -52,6 +52,7 @@ bool pool_resize(struct pool *p, unsigned int n);
  * @word: the GPU writes numbers of batches here, one word for each queue
  * @batch: number of the last one
  * @turn: whose turn it is in the pool
+ * @last: when the last sample of one after another ended
  * @pm4, @aql, @sdma: the queue of a row that measures packets or copies
  * @signal: what AQL packets complete
  * @from, @to: of a copy
@@ -63,6 +64,7 @@ struct bench {
 	volatile uint64_t *word;
 	uint64_t batch;
 	unsigned int turn;
+	uint64_t last;
 	struct queue pm4;
 	struct aql_queue aql;
 	struct sdma_queue sdma;
