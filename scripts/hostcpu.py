@@ -22,6 +22,7 @@ STATES = {
     "idle": "64 idle queues",
     "parked": "736 queues in a wait",
 }
+SETTLE = 2  # seconds
 TICKS = os.sysconf("SC_CLK_TCK")
 TOP = os.environ["VKFD_TOP"]
 
@@ -62,7 +63,8 @@ class Guest:
 
 
 def window(guests, seconds):
-    """Per cent of one CPU that each guest takes."""
+    """Per cent of one CPU that each guest takes, once what led to the state is over."""
+    time.sleep(SETTLE)
     start, before = time.monotonic(), [g.ticks() for g in guests]
     time.sleep(seconds)
     after, took = [g.ticks() for g in guests], time.monotonic() - start
