@@ -57,9 +57,9 @@ shell)
 test) exec "$VKFD_TOP/scripts/test" "$@" ;;
 bench)
 	parse_options "$@"
-	((${#REST[@]})) || REST=(event)
+	((${#REST[@]})) || REST=(event queue)
 	for name in "${REST[@]}"; do
-		[[ $name == event ]] || die "there is no benchmark $name yet (only: event)"
+		[[ $name == @(event|queue) ]] || die "there is no benchmark $name (only: event, queue)"
 	done
 	: "${VKFD_OPT_TIMEOUT:=1800}"
 	exec "$VKFD_TOP/scripts/bench" "${REST[@]}"

@@ -7,13 +7,13 @@
 VKFD_OPT_ACCEL=auto VKFD_OPT_CPUS=2 VKFD_OPT_MEMORY=2G VKFD_OPT_VRAM=1G
 VKFD_OPT_SHARE='' VKFD_OPT_SHARE_MODE=ro VKFD_OPT_THUNK=own VKFD_OPT_DRIVER=own
 VKFD_OPT_KERNEL=stock VKFD_OPT_APPEND='' VKFD_OPT_QEMU='' VKFD_OPT_TIMEOUT=''
-VKFD_OPT_INJECT='' VKFD_OPT_VERBOSE=0
+VKFD_OPT_INJECT='' VKFD_OPT_VERBOSE=0 VKFD_OPT_GPUS=1
 export "${!VKFD_OPT_@}"
 
 OPTIONS_HELP='  --accel auto|kvm|tcg     auto (default): KVM where it really works
   --cpus N                 processors of the guest (2)
   --memory SIZE            memory of the guest (2G)
-  --gpus N                 GPUs of the guest (1, the only number so far)
+  --gpus 0|1               GPUs of the guest (1)
   --vram SIZE              memory of the GPU (1G)
   --share DIR[:rw]         DIR at /mnt/share in the guest, read-only without :rw
   --thunk own|stock        our libhsakmt (default) or that of Debian
@@ -77,8 +77,9 @@ parse_options() {
 			VKFD_OPT_VRAM=$value
 			;;
 		--gpus)
-			match "$value" '[1-9][0-9]*' "$opt" 'a number'
-			[[ $value == 1 ]] || die "--gpus $value: more than one GPU does not exist yet"
+			match "$value" '0|[1-9][0-9]*' "$opt" 'a number'
+			[[ $value == [01] ]] || die "--gpus $value: more than one GPU does not exist yet"
+			VKFD_OPT_GPUS=$value
 			;;
 		--share)
 			VKFD_OPT_SHARE_MODE=ro

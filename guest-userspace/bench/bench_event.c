@@ -12,15 +12,15 @@
  *   eventfd N             there and back between threads on N CPUs
  *
  * A table on stdout; JSON to the file named by --json or VKFD_BENCH_JSON.
+ * --rounds N: samples of a row; --only METHOD: rows of that method alone.
  * Exit status: 0; 1 something failed; 2 bad options.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench.h"
 
 #define NVME_SET	256u
+#define BLOCKS		40u
 
 #define ROUND_TRIP(m, h, b, o) \
 	{ .method = m, .n = 1, .handler = h, .items = 1, .divide = 1, .begin = b, .one = o, .end = gpu_end }
@@ -65,39 +65,33 @@ static struct row row[] = {
 #define ROWS (sizeof(row) / sizeof(row[0]))
 _Static_assert(ROWS <= BENCH_ROWS_MAX, "more rows than measure() takes");
 
-static int usage(const char *what)
-{
-	fprintf(stderr, "bench_event: bad option: %s; usage: bench_event [--rounds N] [--json FILE]\n",
-		what);
-	return 2;
-}
+static const struct goal goals[] = {
+	{ "interrupt path / NVMe read at depth 1", { "interrupt", 1, HANDLER_HARD },
+	  { "nvme", 1, HANDLER_NONE }, false, 0.8 },
+	{ "polling / interrupt path", { "poll", 1, HANDLER_NONE },
+	  { "interrupt", 1, HANDLER_HARD }, false, 0.3 },
+	{ "completions/s of one submission / NVMe reads/s at depth 32",
+	  { "burst", BENCH_EVENTS, HANDLER_BOTH }, { "nvme", 32, HANDLER_NONE }, true, 3 },
+	{ "wake-up with 4095 events / with 1", { "wake", BENCH_EVENTS, HANDLER_HARD },
+	  { "wake", 1, HANDLER_HARD }, false, 1.2 },
+};
 
 int main(int argc, char **argv)
 {
-	const char *json = getenv("VKFD_BENCH_JSON");
-	unsigned int rounds = 1000;
+	const struct report rep = {
+		.bench = "event",
+		.row = row,
+		.rows = ROWS,
+		.goal = goals,
+		.goals = sizeof(goals) / sizeof(goals[0]),
+	};
+	struct bench_options o = { .rounds = 1000 };
 	static struct bench b;
 	HSAKMT_STATUS s;
-	char *end;
 	bool ok;
-	int i;
 
-	for (i = 1; i < argc; i += 2) {
-		if (i + 1 >= argc)
-			return usage(argv[i]);
-		if (!strcmp(argv[i], "--json")) {
-			json = argv[i + 1];
-		} else if (!strcmp(argv[i], "--rounds")) {
-			unsigned long v = strtoul(argv[i + 1], &end, 10);
-
-			if (*end || argv[i + 1][0] < '0' || argv[i + 1][0] > '9' || v < 1 ||
-			    v > 1000000)
-				return usage(argv[i + 1]);
-			rounds = (unsigned int)v;
-		} else {
-			return usage(argv[i]);
-		}
-	}
+	if (!bench_options(&o, argc, argv))
+		return 2;
 	s = gpu_open(&b.gpu);
 	if (s != HSAKMT_STATUS_SUCCESS) {
 		fprintf(stderr, "bench_event: no GPU: %s\n", status_name(s));
@@ -110,7 +104,7 @@ int main(int argc, char **argv)
 	}
 	handlers_init();
 	nvme_open(&b);
-	ok = measure(&b, row, ROWS, rounds);
+	ok = measure(&b, row, ROWS, &o, BLOCKS);
 	nvme_close(&b);
 	if (queue_destroy(&b.q) != HSAKMT_STATUS_SUCCESS)
 		ok = false;
@@ -119,5 +113,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "bench_event: not everything could be measured\n");
 		return 1;
 	}
-	return report(row, ROWS, json) ? 0 : 1;
+	return report(&rep, o.json) ? 0 : 1;
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "rows.h"
 
 #define PARAMETER	"/sys/module/vkfd/parameters/ih_hard_entries"
 #define DEFAULT_ENTRIES	64
@@ -46,8 +46,8 @@ static bool write_entries(int entries)
 static void restore(void)
 {
 	if (pwrite(fd, original_text, strlen(original_text), 0) < 0)
-		(void)!write(STDERR_FILENO, "bench_event: " PARAMETER " is not restored\n",
-			     sizeof("bench_event: " PARAMETER " is not restored\n") - 1);
+		(void)!write(STDERR_FILENO, PARAMETER " is not restored\n",
+			     sizeof(PARAMETER " is not restored\n") - 1);
 }
 
 static void restore_and_die(int sig)

@@ -2,10 +2,14 @@
 /*
  * Rows in turns, and what their samples come to.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
-#include "bench.h"
+#include "gpu.h"
+#include "rows.h"
 
 static uint64_t process_cpu_ns(void)
 {
@@ -65,10 +69,10 @@ static unsigned int wanted(const struct row *r, unsigned int rounds)
 	return rounds > r->divide ? rounds / r->divide : 1;
 }
 
-/* How many of @total samples belong into the first @block of BENCH_BLOCKS blocks. */
-static unsigned int due(unsigned int total, unsigned int block)
+/* How many of @total samples belong into the first @block of @blocks blocks. */
+static unsigned int due(unsigned int total, unsigned int block, unsigned int blocks)
 {
-	return (unsigned int)((uint64_t)total * block / BENCH_BLOCKS);
+	return (unsigned int)((uint64_t)total * block / blocks);
 }
 
 /*
@@ -89,36 +93,60 @@ static void shuffle(unsigned int *order, unsigned int n, uint64_t *random)
 	}
 }
 
-bool measure(struct bench *b, struct row *row, unsigned int rows, unsigned int rounds)
+/* The rows that take their turn together with row @first, the first of them. */
+static unsigned int turn_rows(const struct row *row, unsigned int rows, unsigned int first)
 {
-	unsigned int order[BENCH_ROWS_MAX];
-	unsigned int i, block;
-	uint64_t random = 1;
+	unsigned int n = 1;
+
+	while (row[first].set && first + n < rows && row[first + n].set == row[first].set)
+		n++;
+	return n;
+}
+
+static bool prepare(struct bench *b, struct row *row, unsigned int rows,
+		    const struct bench_options *o)
+{
+	unsigned int i;
 
 	for (i = 0; i < rows; i++) {
 		struct row *r = &row[i];
 
-		order[i] = i;
-
 		r->skipped = handlers_refuse(r->handler, r->items);
 		if (!r->skipped && r->unavailable)
 			r->skipped = r->unavailable(b);
-		r->sample = calloc(wanted(r, rounds), sizeof(*r->sample));
+		if (o->only && strcmp(o->only, r->method))
+			r->skipped = "not asked for";
+		r->sample = calloc(wanted(r, o->rounds), sizeof(*r->sample));
 		if (!r->sample)
 			return false;
 	}
-	for (block = 0; block < BENCH_BLOCKS; block++) {
-		shuffle(order, rows, &random);
-		for (i = 0; i < rows; i++) {
-			struct row *r = &row[order[i]];
-			unsigned int total = wanted(r, rounds);
-			unsigned int n = due(total, block + 1) - due(total, block);
+	return true;
+}
 
-			if (r->skipped || !n)
-				continue;
-			if (!run_block(b, r, n)) {
-				fprintf(stderr, "bench_event: %s %u failed in block %u\n",
-					r->method, r->n, block);
+bool measure(struct bench *b, struct row *row, unsigned int rows, const struct bench_options *o,
+	     unsigned int blocks)
+{
+	unsigned int turn[BENCH_ROWS_MAX];
+	unsigned int i, k, block, turns = 0;
+	uint64_t random = 1;
+
+	if (!prepare(b, row, rows, o))
+		return false;
+	for (i = 0; i < rows; i += turn_rows(row, rows, i))
+		turn[turns++] = i;
+	for (block = 0; block < blocks; block++) {
+		shuffle(turn, turns, &random);
+		for (i = 0; i < turns; i++) {
+			for (k = 0; k < turn_rows(row, rows, turn[i]); k++) {
+				struct row *r = &row[turn[i] + k];
+				unsigned int total = wanted(r, o->rounds);
+				unsigned int n = due(total, block + 1, blocks) -
+						 due(total, block, blocks);
+
+				if (r->skipped || !n || run_block(b, r, n))
+					continue;
+				fprintf(stderr, "%s: %s %u failed in block %u\n",
+					program_invocation_short_name, r->method, r->n, block);
 				return false;
 			}
 		}

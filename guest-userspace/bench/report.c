@@ -4,11 +4,12 @@
  * times drift; whether they are met is for the reader and decides no status.
  */
 #include <cpuid.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "rows.h"
 
 static const char *const handler_name[] = {
 	[HANDLER_NONE] = "-",
@@ -17,51 +18,25 @@ static const char *const handler_name[] = {
 	[HANDLER_THREAD] = "thread",
 };
 
-/**
- * struct goal - a ratio of two rows
- * @method, @n, @handler: the row above the line and the one below it
- * @rate: of completions a second, at least @limit; otherwise of times, at most @limit
- */
-struct goal {
-	const char *name;
-	struct {
-		const char *method;
-		unsigned int n;
-		enum handler handler;
-	} above, below;
-	bool rate;
-	double limit;
-};
-
-static const struct goal goals[] = {
-	{ "interrupt path / NVMe read at depth 1", { "interrupt", 1, HANDLER_HARD },
-	  { "nvme", 1, HANDLER_NONE }, false, 0.8 },
-	{ "polling / interrupt path", { "poll", 1, HANDLER_NONE },
-	  { "interrupt", 1, HANDLER_HARD }, false, 0.3 },
-	{ "completions/s of one submission / NVMe reads/s at depth 32",
-	  { "burst", BENCH_EVENTS, HANDLER_BOTH }, { "nvme", 32, HANDLER_NONE }, true, 3 },
-	{ "wake-up with 4095 events / with 1", { "wake", BENCH_EVENTS, HANDLER_HARD },
-	  { "wake", 1, HANDLER_HARD }, false, 1.2 },
-};
-#define GOALS (sizeof(goals) / sizeof(goals[0]))
-
-static const struct row *find(const struct row *row, unsigned int rows, const char *method,
-			      unsigned int n, enum handler handler)
+static const struct row *find(const struct report *rep, const char *method, unsigned int n,
+			      enum handler handler)
 {
 	unsigned int i;
 
-	for (i = 0; i < rows; i++)
-		if (!strcmp(row[i].method, method) && row[i].n == n && row[i].handler == handler)
-			return row[i].skipped ? NULL : &row[i];
+	for (i = 0; i < rep->rows; i++) {
+		const struct row *r = &rep->row[i];
+
+		if (!strcmp(r->method, method) && r->n == n && r->handler == handler)
+			return r->skipped ? NULL : r;
+	}
 	return NULL;
 }
 
 /* False: a row of it was not measured. */
-static bool goal_ratio(const struct goal *g, const struct row *row, unsigned int rows,
-		       double *ratio, bool *met)
+static bool goal_ratio(const struct report *rep, const struct goal *g, double *ratio, bool *met)
 {
-	const struct row *a = find(row, rows, g->above.method, g->above.n, g->above.handler);
-	const struct row *b = find(row, rows, g->below.method, g->below.n, g->below.handler);
+	const struct row *a = find(rep, g->above.method, g->above.n, g->above.handler);
+	const struct row *b = find(rep, g->below.method, g->below.n, g->below.handler);
 
 	if (!a || !b)
 		return false;
@@ -103,36 +78,36 @@ static double cpu_us(const struct row *r)
 	return (double)r->cpu_ns / 1e3 / r->samples / r->items;
 }
 
-static void table(const struct row *row, unsigned int rows)
+static void table(const struct report *rep)
 {
 	unsigned int i;
 
-	printf("%-10s %5s %-7s %10s %10s %10s %8s %10s %8s\n", "method", "n", "handler",
+	printf("%-16s %5s %-7s %10s %10s %10s %8s %10s %8s\n", "method", "n", "handler",
 	       "median us", "p99 us", "min us", "CPU us", "per s", "samples");
-	for (i = 0; i < rows; i++) {
-		const struct row *r = &row[i];
+	for (i = 0; i < rep->rows; i++) {
+		const struct row *r = &rep->row[i];
 
-		printf("%-10s %5u %-7s ", r->method, r->n, handler_name[r->handler]);
+		printf("%-16s %5u %-7s ", r->method, r->n, handler_name[r->handler]);
 		if (r->skipped)
 			printf("skipped: %s\n", r->skipped);
 		else
-			printf("%10.1f %10.1f %10.1f %8.1f %10.0f %8u\n", row_us(r, 50),
+			printf("%10.1f %10.1f %10.1f %8.1f %10.0f %8u%s%s\n", row_us(r, 50),
 			       row_us(r, 99), row_us(r, 0), cpu_us(r), row_per_second(r),
-			       r->samples);
+			       r->samples, r->item ? " " : "", r->item ? r->item : "");
 	}
 }
 
-static void goal_table(const struct row *row, unsigned int rows)
+static void goal_table(const struct report *rep)
 {
 	double ratio;
 	unsigned int i;
 	bool met;
 
-	for (i = 0; i < GOALS; i++) {
-		const struct goal *g = &goals[i];
+	for (i = 0; i < rep->goals; i++) {
+		const struct goal *g = &rep->goal[i];
 
 		printf("goal: %s %s %g: ", g->name, g->rate ? ">=" : "<=", g->limit);
-		if (goal_ratio(g, row, rows, &ratio, &met))
+		if (goal_ratio(rep, g, &ratio, &met))
 			printf("%.2f, %s\n", ratio, met ? "met" : "not met");
 		else
 			printf("not measured\n");
@@ -151,15 +126,16 @@ static void json_text(FILE *f, const char *s)
 	fputc('"', f);
 }
 
-static void json_rows(FILE *f, const struct row *row, unsigned int rows)
+static void json_rows(FILE *f, const struct report *rep)
 {
 	unsigned int i;
 
-	for (i = 0; i < rows; i++) {
-		const struct row *r = &row[i];
+	for (i = 0; i < rep->rows; i++) {
+		const struct row *r = &rep->row[i];
 
-		fprintf(f, "    {\"method\": \"%s\", \"n\": %u, \"handler\": \"%s\", \"items\": %u, ",
-			r->method, r->n, handler_name[r->handler], r->items);
+		fprintf(f, "    {\"method\": \"%s\", \"n\": %u, \"handler\": \"%s\", \"items\": %u, "
+			"\"item\": \"%s\", ", r->method, r->n, handler_name[r->handler], r->items,
+			r->item ? r->item : "completions");
 		if (r->skipped) {
 			fprintf(f, "\"skipped\": ");
 			json_text(f, r->skipped);
@@ -168,30 +144,30 @@ static void json_rows(FILE *f, const struct row *row, unsigned int rows)
 				"\"per_second\": %.1f, \"samples\": %u", row_us(r, 50), row_us(r, 99),
 				row_us(r, 0), cpu_us(r), row_per_second(r), r->samples);
 		}
-		fprintf(f, "}%s\n", i + 1 < rows ? "," : "");
+		fprintf(f, "}%s\n", i + 1 < rep->rows ? "," : "");
 	}
 }
 
-static void json_goals(FILE *f, const struct row *row, unsigned int rows)
+static void json_goals(FILE *f, const struct report *rep)
 {
 	double ratio;
 	unsigned int i;
 	bool met;
 
-	for (i = 0; i < GOALS; i++) {
-		const struct goal *g = &goals[i];
+	for (i = 0; i < rep->goals; i++) {
+		const struct goal *g = &rep->goal[i];
 
 		fprintf(f, "    {\"goal\": \"%s\", \"%s\": %g, ", g->name,
 			g->rate ? "at_least" : "at_most", g->limit);
-		if (goal_ratio(g, row, rows, &ratio, &met))
+		if (goal_ratio(rep, g, &ratio, &met))
 			fprintf(f, "\"ratio\": %.4f, \"met\": %s", ratio, met ? "true" : "false");
 		else
 			fprintf(f, "\"skipped\": \"a row of it was not measured\"");
-		fprintf(f, "}%s\n", i + 1 < GOALS ? "," : "");
+		fprintf(f, "}%s\n", i + 1 < rep->goals ? "," : "");
 	}
 }
 
-bool report(const struct row *row, unsigned int rows, const char *json)
+bool report(const struct report *rep, const char *json)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	char clock[64];
@@ -199,8 +175,8 @@ bool report(const struct row *row, unsigned int rows, const char *json)
 	FILE *f;
 
 	clocksource(clock, sizeof(clock));
-	table(row, rows);
-	goal_table(row, rows);
+	table(rep);
+	goal_table(rep);
 	printf("accelerator %s, clocksource %s, %ld CPUs\n", accelerator(), clock, cpus);
 	if (handlers_original() < 0)
 		printf("the driver has no ih_hard_entries: hard and both are what it does by itself\n");
@@ -208,21 +184,21 @@ bool report(const struct row *row, unsigned int rows, const char *json)
 		return true;
 	f = fopen(json, "we");
 	if (!f) {
-		fprintf(stderr, "bench_event: %s: %m\n", json);
+		fprintf(stderr, "%s: %s: %m\n", program_invocation_short_name, json);
 		return false;
 	}
-	fprintf(f, "{\n  \"bench\": \"event\",\n  \"accelerator\": \"%s\",\n  \"clocksource\": ",
-		accelerator());
+	fprintf(f, "{\n  \"bench\": \"%s\",\n  \"accelerator\": \"%s\",\n  \"clocksource\": ",
+		rep->bench, accelerator());
 	json_text(f, clock);
 	fprintf(f, ",\n  \"cpus\": %ld,\n  \"ih_hard_entries\": %d,\n  \"unit\": \"us\",\n"
 		"  \"rows\": [\n", cpus, handlers_original());
-	json_rows(f, row, rows);
+	json_rows(f, rep);
 	fprintf(f, "  ],\n  \"goals\": [\n");
-	json_goals(f, row, rows);
+	json_goals(f, rep);
 	fprintf(f, "  ]\n}\n");
 	ok = !ferror(f);
 	if (fclose(f) || !ok) {
-		fprintf(stderr, "bench_event: %s: %m\n", json);
+		fprintf(stderr, "%s: %s: %m\n", program_invocation_short_name, json);
 		return false;
 	}
 	return true;

@@ -284,6 +284,7 @@ static void vkfd_op_trace(void *s, VKFDTraceId id, const uint64_t *a)
         break;
     case VKFD_TRACE_SDMA_TRAP:
         trace_vkfd_sdma_trap(s, a[0], a[1]);
+        break;
     case VKFD_TRACE_SCHED_MAP:
         trace_vkfd_sched_map(s, a[0], a[1], a[2], a[3], a[4], a[5]);
         break;

@@ -348,7 +348,7 @@ void vkfd_sched_soft_reset(VKFDEngine *e);
 /* Before post_load, when active_mask is rebuilt: is what was loaded consistent? */
 bool vkfd_sched_state_ok(VKFDEngine *e);
 void vkfd_sched_post_load(VKFDEngine *e);
-/* Give slots to queues that want one; after the command processors ran. */
+/* Give slots to queues that want one; before and after the command processors run. */
 void vkfd_sched_run(VKFDEngine *e);
 void vkfd_sched_timer(VKFDEngine *e);
 /* A doorbell no slot matched. False: no queue without a slot has it either. */

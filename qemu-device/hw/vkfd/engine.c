@@ -143,6 +143,12 @@ void vkfd_engine_set_bars(VKFDEngine *e, bool valid, uint64_t bar0_addr,
 
 void vkfd_engine_run(VKFDEngine *e)
 {
+    /*
+     * First slots for queues that were rung without one, so that they need no second
+     * run. All that this makes runnable is run below, and kicks for it are not needed.
+     */
+    e->run_pending = true;
+    vkfd_sched_run(e);
     e->run_pending = false;
     vkfd_cp_run_all(e);
     vkfd_sdma_run_all(e);

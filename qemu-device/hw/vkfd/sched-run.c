@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Scheduler firmware: giving slots to queues that want one. Runs after the command
- * processors, at most VKFD_SCHED_STEPS queues at a time. Whoever waits here for a
+ * Scheduler firmware: giving slots to queues that want one. Runs before the command
+ * processors, for queues that were rung, and after them, when others have become idle;
+ * at most VKFD_SCHED_STEPS queues at a time. Whoever waits here for a
  * slot or a VMID is looked at again when one gets free or, by timer, when the quantum
  * of its holder is over; nobody spins.
  */

@@ -18,7 +18,7 @@
 #define VKFD_SCHED_PROCS        512
 /* Dwords of all IBs of one RUN_LIST, each step of a chain included. */
 #define VKFD_RUNLIST_MAX_DW     65536
-/* Queues looked at in one run of the engine: loaded, or found to be idle. */
+/* Queues looked at in one pass, of two in a run: loaded, or found to be idle. */
 #define VKFD_SCHED_STEPS        32
 /* Queues a pass over those that wait without a slot polls, and its period in ns. */
 #define VKFD_SCHED_POLLS        64

@@ -78,7 +78,7 @@ static void test_widths(void)
     /* The other wants the slot, so what the first waits for is noted; then it comes. */
     sq_wait(b, 1, 1);
     sq_kick(b, 1);
-    vkfd_engine_run(b->e);
+    vkfd_sched_run(b->e);
     CHECK_EQ(b->e->hqd[0].poll_now, 1);
     set_vram32(b, SQ_FLAG(0), 1);
     vkfd_engine_run(b->e);

@@ -76,6 +76,32 @@ static void test_short_work(void)
     bus_free(b);
 }
 
+/* A doorbell of a queue without slot: one run gives it one and does its work. */
+static void test_rung_runs_at_once(void)
+{
+    Bus *b = sched_start(KFD_VMIDS, ALL_SLOTS);
+    unsigned i, round;
+
+    for (i = 0; i < 40; i++) {
+        sq_init(b, i);
+    }
+    map_many(b, 40, 40);
+    for (round = 1; round <= 3; round++) {
+        for (i = 0; i < 40; i++) {
+            b->scheduled = false;
+            sq_write(b, i, SQ_OUT(i), round);
+            sq_kick(b, i);
+            CHECK(b->scheduled);
+            b->scheduled = false;
+            vkfd_engine_run(b->e);
+            CHECK_EQ(vram32(b, SQ_OUT(i)), round);
+            CHECK(!b->scheduled);
+        }
+    }
+    check_derived(b);
+    bus_free(b);
+}
+
 /* A queue that never ends: time stamps, by an IB that chains to itself. */
 static void endless(Bus *b, unsigned n)
 {
@@ -635,6 +661,7 @@ int main(void)
     test_address_spaces();
     test_no_poll_address();
     test_short_work();
+    test_rung_runs_at_once();
     test_busy();
     test_processes();
     test_parked();
