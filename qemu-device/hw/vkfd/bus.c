@@ -114,6 +114,16 @@ static void vkfd_op_schedule(void *opaque)
     qemu_bh_schedule(s->bh);
 }
 
+/* A vCPU that is in the device must come out before the VM stops: not from here. */
+static void vkfd_op_pause(void *opaque)
+{
+    VKFDState *s = opaque;
+
+    if (s->vram) {
+        qemu_bh_schedule(s->pause_bh);
+    }
+}
+
 static void vkfd_op_vram_dirty(void *opaque, uint64_t off, uint64_t len)
 {
     VKFDState *s = opaque;
@@ -284,6 +294,7 @@ static void vkfd_op_trace(void *s, VKFDTraceId id, const uint64_t *a)
         break;
     case VKFD_TRACE_SDMA_TRAP:
         trace_vkfd_sdma_trap(s, a[0], a[1]);
+        break;
     case VKFD_TRACE_SCHED_MAP:
         trace_vkfd_sched_map(s, a[0], a[1], a[2], a[3], a[4], a[5]);
         break;
@@ -324,4 +335,5 @@ const VKFDBusOps vkfd_bus_ops = {
     .vram_dirty = vkfd_op_vram_dirty,
     .trace = vkfd_op_trace,
     .log_guest_error = vkfd_op_log_guest_error,
+    .pause = vkfd_op_pause,
 };

@@ -58,6 +58,7 @@ struct VKFDState {
     VKFDEngine engine;
 
     QEMUBH *bh;
+    QEMUBH *pause_bh;           /* fault injection wants the VM stopped */
     QEMUTimer timer[VKFD_NUM_TIMERS];
     /*
      * A main loop that always has a bottom half to run hardly lets go of the
