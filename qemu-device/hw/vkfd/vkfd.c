@@ -18,7 +18,7 @@
  *   x-cp-budget     units of work a queue gets in one pass
  *
  * Read-only properties "counters" and "unmodelled-accesses" list what the
- * control page in BAR4 shows to the guest.
+ * control page in BAR4 shows to the guest, "queues" what is on its slots.
  *
  * It belongs behind a pcie-root-port. On a conventional bus it works as well,
  * there without extended configuration space.
@@ -619,6 +619,7 @@ static void vkfd_class_init(ObjectClass *klass, void *data)
     object_class_property_set_description(klass, "counters",
         "Event counters, as in the control page");
     vkfd_inject_class_init(klass);
+    vkfd_queues_class_init(klass);
 }
 
 static void vkfd_finalize(Object *obj)

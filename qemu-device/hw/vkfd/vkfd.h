@@ -85,6 +85,9 @@ void vkfd_inject_class_init(ObjectClass *klass);
 /* Arm what the command line says; the engine is ready. */
 void vkfd_inject_realize(VKFDState *s);
 
+/* queues-qom.c: property that lists them. */
+void vkfd_queues_class_init(ObjectClass *klass);
+
 /* vmstate.c calls this once all state is there; false: inconsistent. */
 bool vkfd_post_load(VKFDState *s);
 

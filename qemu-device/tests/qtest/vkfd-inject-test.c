@@ -291,6 +291,20 @@ static void test_property(void *obj, void *data, QGuestAllocator *alloc)
     }
 }
 
+/* The only queue that is on. */
+static void queue_is(QTestState *qts, const char *text)
+{
+    QDict *rsp = qtest_qmp(qts, "{ 'execute': 'qom-get', 'arguments': "
+        "{ 'path': 'vkfd0', 'property': 'queues' } }");
+    QListEntry *e = qlist_first(qdict_get_qlist(rsp, "return"));
+
+    g_assert_nonnull(e);
+    g_assert_cmpstr(qstring_get_str(qobject_to(QString, qlist_entry_obj(e))),
+                    ==, text);
+    g_assert_null(qlist_next(e));
+    qobject_unref(rsp);
+}
+
 static void run_state_is(QTestState *qts, const char *state)
 {
     QDict *rsp = qtest_qmp(qts, "{ 'execute': 'query-status' }");
@@ -312,6 +326,7 @@ static void paused_event(QVkfd *q, Setup *s)
     g_assert_cmphex(peek(q, q->ih_wptr), ==, 0);
     g_assert_cmphex(peek(q, q->msi), ==, 0);
     g_assert_cmphex(peek(q, s->mem + 8), ==, 0);
+    queue_is(qvkfd_qts(q), "compute 0 vmid 8 PM4 rptr 8 wptr 13 busy");
     status_is(qvkfd_qts(q), 0, "ih-entry:pause@1 passages 1 fired 1 refused 0");
     status_is(qvkfd_qts(q), 1, "held back 1, device works");
 }
@@ -322,6 +337,7 @@ static void goes_on(QVkfd *q, Setup *s)
     qvkfd_wait_msi(q);
     qvkfd_wait_mem(q, s->mem + 8, 1);
     g_assert_cmphex(peek(q, q->ih_wptr), ==, VKFD_IH_ENTRY_SIZE);
+    queue_is(qvkfd_qts(q), "compute 0 vmid 8 PM4 rptr 13 wptr 13 idle");
     status_is(qvkfd_qts(q), 1, "held back 0, device works");
     run_state_is(qvkfd_qts(q), "running");
 }
@@ -335,6 +351,7 @@ static void test_pause(void *obj, void *data, QGuestAllocator *alloc)
     qom_set(q, "ih-entry:pause@1");
     paused_event(q, &s);
     goes_on(q, &s);
+    qom_set(q, "");
 }
 
 static void test_pause_migration(void *obj, void *data, QGuestAllocator *unused)
