@@ -8,12 +8,14 @@ The environment says what and where to:
         save    savevm into a scratch qcow2, loadvm of it
         fresh   savevm, loadvm of it in another QEMU
         file    migrate to a file, and from it in another QEMU
-        live    start a migration to another QEMU through a socket; the VM runs on until
-                it stops at the next point, where the migration completes
+        live    start a migration to another QEMU through a socket; the VM runs on, over
+                many stops, and the migration completes at one near the end of the first
+                pass over memory
   VKFD_SNAP_LOG     a line for each: what, where the VM stood, what was under way
   VKFD_SNAP_DIR     for scratch files
 
-At further stops the VM just goes on. Ends with the last QEMU, and no QEMU outlives it.
+After the last one nothing is armed any more. Ends with the last QEMU, and no QEMU outlives
+it.
 """
 import ctypes
 import json
@@ -26,6 +28,9 @@ import sys
 import time
 
 LIMIT_S = 120   # for one job or migration on a busy machine
+# A live migration ends at a stop when no more than this part of memory was not sent yet.
+# The largest block, VRAM, was by then, and what the device wrote since is sent again.
+LIVE_LEFT = 0.3
 PR_SET_PDEATHSIG = 1
 
 
@@ -210,24 +215,48 @@ class Session:
         os.unlink(self.path("state"))
 
     def live(self):
-        """Precopy that never finds little enough left to stop a running VM."""
+        """Precopy that hardly ever finds little enough left to stop a running VM, and
+        waits when it does."""
         self.live_where = self.last_where
         uri = "unix:" + self.path("live")
         self.to = self.incoming(uri)
         self.vm.do("migrate-set-parameters", **{
-            "max-bandwidth": 1 << 40, "avail-switchover-bandwidth": 1, "downtime-limit": 0})
+            "max-bandwidth": 1 << 28, "avail-switchover-bandwidth": 1, "downtime-limit": 0})
+        self.vm.do("migrate-set-capabilities", capabilities=[
+            {"capability": "pause-before-switchover", "state": True}])
         self.vm.do("migrate", uri=uri)
+
+    def live_state(self):
+        state = self.vm.do("query-migrate")
+        if state["status"] == "failed":
+            raise RuntimeError(f"migration: {state.get('error-desc')}")
+        ram = state.get("ram", {"remaining": 1, "total": 1, "dirty-sync-count": 0})
+        return state["status"], ram["remaining"] / ram["total"], ram["dirty-sync-count"]
+
+    def live_goes_on(self):
+        """At a stop that comes too early: the VM runs on, unless that cannot be any more."""
+        status, left, rounds = self.live_state()
+        if status == "pre-switchover" or (rounds and left < LIVE_LEFT):
+            return False
+        try:
+            self.vm.do("cont")
+        except RuntimeError:
+            return False
+        return True
 
     def live_ends(self):
         """True if the VM runs already: the migration found nothing left to send for a
         moment, and the stop was its own."""
+        while self.live_state()[0] != "pre-switchover":
+            self.vm.event(lambda e: e["event"] == "MIGRATION")
+        self.vm.do("migrate-continue", state="pre-switchover")
         self.vm.migrated()
-        rounds = self.vm.do("query-migrate")["ram"]["dirty-sync-count"]
+        rounds = self.live_state()[2]
         runs = self.to.migrated()
         self.vm.end()
         self.vm, self.to = self.to, None
         end = "between points" if runs else self.where()
-        self.say("done live", self.live_where, f"and ended {end}; RAM sent in {rounds} rounds")
+        self.say("done live", self.live_where, f"and ended {end}; memory looked through {rounds} times")
         return runs
 
     # --- all of it ----------------------------------------------------------------
@@ -236,8 +265,10 @@ class Session:
         self.stops += 1
         if not self.to:
             self.where()
-        elif self.live_ends():
+        elif self.live_goes_on() or self.live_ends():
             return
+        if not self.kinds:
+            self.vm.do("qom-set", path="gpu0", property="inject", value="")
         kind = self.kinds.pop(0) if self.kinds else "cont"
         start = time.monotonic()
         getattr(self, kind, lambda: None)()

@@ -10,14 +10,13 @@
  * all ten queues have packets and stand in a wait when it does. Every eighth round maps
  * and unmaps one more queue beside them.
  *
- * Every event has to fire once a round: its age says so. What a lost interrupt would
- * otherwise look like, the driver's recovery, counts as well.
+ * Every event has to fire once a round: its age says so, and the number of interrupts,
+ * which the driver's recovery of a late completion does not change.
  *
  *   midflight                 a few rounds
- *   midflight SPECS COUNT     arms SPECS and goes on until they have acted COUNT times
+ *   midflight SPECS           arms SPECS and goes on until somebody outside disarms them
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "aql_queue.h"
@@ -237,55 +236,38 @@ static bool check_round(unsigned int round)
 	return !bad.ages && !bad.early && !bad.counts && !bad.copies;
 }
 
-static unsigned int acted(void)
-{
-	unsigned int i, n = 0;
-	struct inject_state st;
-
-	for (i = 0; inject_status(i, &st); i++)
-		n += st.fired;
-	return n;
-}
-
-static void say_acted(void)
-{
-	struct inject_state st;
-	unsigned int i;
-
-	for (i = 0; inject_status(i, &st); i++)
-		tap_diag("spec %u: %llu passages, acted on %u, refused %u", i,
-			 (unsigned long long)st.passages, st.fired, st.refused);
-}
-
 int main(int argc, char **argv)
 {
-	unsigned int want = argc > 2 ? (unsigned int)atoi(argv[2]) : 0;
+	const char *specs = argc > 1 ? argv[1] : NULL;
 	unsigned int round = 0, i, n, wrong = 0, left = 0;
-	int64_t irqs, slots;
+	int64_t irqs, slots, ints;
+	unsigned int maps = 0;
 	HsaEvent *extra;
 	bool ok = true;
 
-	tap_begin(want ? 1700 : 120);
+	tap_begin(specs ? 1700 : 120);
 	setup();
 	extra = event_new(&gpu, HSA_EVENTTYPE_SIGNAL, false);
 	if (!extra)
 		tap_bail("no event");
 	irqs = kfd_counter("ih", "recovered_interrupts");
 	slots = kfd_counter("events", "recovered_slots");
-	if (want && inject_arm(argv[1]))
-		tap_bail("cannot arm '%s': %s", argv[1], inject_error());
+	ints = kfd_counter("events", "interrupts");
+	if (specs && inject_arm(specs))
+		tap_bail("cannot arm '%s': %s", specs, inject_error());
 	submit(1);
-	while (ok && round + 1 < MAX_ROUNDS && (want ? acted() < want : round < SHORT_ROUNDS)) {
+	while (ok && round + 1 < MAX_ROUNDS && (specs ? inject_count() > 0 : round < SHORT_ROUNDS)) {
 		round++;
 		submit(round + 1);
-		if (round % MAP_EVERY == 0 && !map_one_more(extra, round))
-			bad.maps++;
+		if (round % MAP_EVERY == 0) {
+			bad.maps += !map_one_more(extra, round);
+			maps++;
+		}
 		open_gate(round);
 		ok = check_round(round) && !bad.maps;
 	}
-	if (want) {
-		tap_is(acted(), want, "the faults that were armed have acted");
-		say_acted();
+	if (specs) {
+		tap_is(inject_count(), 0, "whoever stopped the machine is done");
 		tap_is(inject_held(), 0, "nothing is held back");
 		inject_disarm();
 	}
@@ -311,8 +293,14 @@ int main(int argc, char **argv)
 	for (i = 0; i < EVENTS; i++)
 		left += hsaKmtWaitOnEvent(ev[i], 0) != HSAKMT_STATUS_WAIT_TIMEOUT;
 	tap_is(left, 0, "no event is left signalled");
-	tap_is(kfd_counter("ih", "recovered_interrupts") - irqs, 0, "no interrupt was recovered by the driver");
-	tap_is(kfd_counter("events", "recovered_slots") - slots, 0, "and no slot");
+	/* The last ones may have been taken from their slots, on the way to a wait. */
+	kfd_counter_wait("events", "interrupts", ints + (int64_t)round * EVENTS + maps, LONG_MS);
+	tap_is(kfd_counter("events", "interrupts") - ints, (int64_t)round * EVENTS + maps,
+	       "every completion had its interrupt, once");
+	/* Not 0 for certain: where the host is busy a message may look lost. */
+	tap_diag("recovered: %lld interrupts, %lld slots",
+		 (long long)(kfd_counter("ih", "recovered_interrupts") - irqs),
+		 (long long)(kfd_counter("events", "recovered_slots") - slots));
 	for (i = 0; i < PM4S; i++)
 		queue_destroy(&pm4[i]);
 	for (i = 0; i < AQLS; i++)
