@@ -140,21 +140,31 @@ class Session:
     def path(self, name):
         return os.path.join(self.dir, name)
 
+    def device(self):
+        """All that can be seen of the device from outside."""
+        return {name: self.vm.do("qom-get", path="gpu0", property=name)
+                for name in ("inject-status", "queues", "counters", "unmodelled-accesses")}
+
+    def check(self, before, kind):
+        for name, now in self.device().items():
+            if now != before[name]:
+                raise RuntimeError(f"{kind}: {name} was {before[name]}, is {now}")
+
     def where(self):
         """What pauses there are of this stop, and what stands how in the device."""
-        get = lambda name: self.vm.do("qom-get", path="gpu0", property=name)
+        device = self.device()
         points = []
-        for line in get("inject-status"):
+        for line in device["inject-status"]:
             m = re.match(r"(\S+?):pause\S* passages (\d+) fired (\d+)", line)
             if m and self.fired.get(line.split()[0], "0") != m[3]:
                 self.fired[line.split()[0]] = m[3]
                 points.append(f"{m[1]} {m[2]}")
             held = re.match(r"held back (\d+)", line)
-        queues = [line.rsplit(" ", 1)[1] for line in get("queues")]
+        queues = [line.rsplit(" ", 1)[1] for line in device["queues"]]
         states = " ".join(f"{s} {queues.count(s)}" for s in sorted(set(queues)))
         self.last_where = (f"at {' and '.join(points)}: held {held[1]} mapped {len(queues)} "
                            f"{states}")
-        return self.last_where
+        return device
 
     def say(self, *words):
         print(*words, file=self.log)
@@ -244,7 +254,7 @@ class Session:
             return False
         return True
 
-    def live_ends(self):
+    def live_ends(self, device):
         """True if the VM runs already: the migration found nothing left to send for a
         moment, and the stop was its own."""
         while self.live_state()[0] != "pre-switchover":
@@ -255,7 +265,9 @@ class Session:
         runs = self.to.migrated()
         self.vm.end()
         self.vm, self.to = self.to, None
-        end = "between points" if runs else self.where()
+        end = "between points" if runs else self.last_where
+        if not runs:
+            self.check(device, "live")
         self.say("done live", self.live_where, f"and ended {end}; memory looked through {rounds} times")
         return runs
 
@@ -263,16 +275,16 @@ class Session:
 
     def stopped(self):
         self.stops += 1
-        if not self.to:
-            self.where()
-        elif self.live_goes_on() or self.live_ends():
+        device = self.where()
+        if self.to and (self.live_goes_on() or self.live_ends(device)):
             return
-        if not self.kinds:
-            self.vm.do("qom-set", path="gpu0", property="inject", value="")
         kind = self.kinds.pop(0) if self.kinds else "cont"
+        if kind == "cont":
+            self.vm.do("qom-set", path="gpu0", property="inject", value="")
         start = time.monotonic()
         getattr(self, kind, lambda: None)()
         if kind not in ("live", "cont"):
+            self.check(device, kind)
             self.say("done", kind, self.last_where, f"in {time.monotonic() - start:.1f} s")
         if self.vm.status() not in ("paused", "prelaunch"):
             raise RuntimeError(f"after {kind} the VM is {self.vm.status()}")
