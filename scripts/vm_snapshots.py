@@ -18,6 +18,7 @@ After the last one nothing is armed any more. Ends with the last QEMU, and no QE
 it.
 """
 import ctypes
+import itertools
 import json
 import os
 import re
@@ -148,7 +149,9 @@ class Session:
     def check(self, before, kind):
         for name, now in self.device().items():
             if now != before[name]:
-                raise RuntimeError(f"{kind}: {name} was {before[name]}, is {now}")
+                lines = [f"{a} -> {b}" for a, b in itertools.zip_longest(before[name], now)
+                         if a != b]
+                raise RuntimeError(f"{kind}: {name} changed: {'; '.join(lines)}")
 
     def where(self):
         """What pauses there are of this stop, and what stands how in the device."""

@@ -354,6 +354,28 @@ static void test_pause(void *obj, void *data, QGuestAllocator *alloc)
     qom_set(q, "");
 }
 
+/* Of a VM that stands: it is not stopped again, and what was kept is done. */
+static void test_pause_stopped(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QVkfd *q = obj;
+    QTestState *qts = qvkfd_qts(q);
+    Setup s;
+
+    setup(q, &s);
+    qom_set(q, "doorbell:pause@1");
+    qtest_qmp_assert_success(qts, "{ 'execute': 'stop' }");
+    qtest_qmp_eventwait(qts, "STOP");
+    qvkfd_emit_write(&s.u, s.va, 1);
+    qvkfd_kick(&s.u);
+    status_is(qts, 0, "doorbell:pause@1 passages 1 fired 1 refused 0");
+    status_is(qts, 1, "held back 1, device works");
+    qtest_qmp_assert_success(qts, "{ 'execute': 'cont' }");
+    qvkfd_wait_mem(q, s.mem, 1);
+    run_state_is(qts, "running");
+    g_assert_null(qtest_qmp_event_ref(qts, "STOP"));
+    qom_set(q, "");
+}
+
 static void test_pause_migration(void *obj, void *data, QGuestAllocator *unused)
 {
     QTestState *from = qtest_init(QVKFD_MIGRATION_ARGS);
@@ -440,6 +462,7 @@ static void register_vkfd_inject_test(void)
     qos_add_test("inject/page", "vkfd", test_page, NULL);
     qos_add_test("inject/device", "vkfd", test_device, NULL);
     qos_add_test("inject/pause", "vkfd", test_pause, NULL);
+    qos_add_test("inject/pause-stopped", "vkfd", test_pause_stopped, NULL);
     qos_add_test("inject/pause-migration", "vkfd", test_pause_migration, NULL);
     qos_add_test("inject/property", "vkfd", test_property, NULL);
     qos_add_test("inject/command-line", "vkfd", test_command_line, NULL);
