@@ -114,6 +114,16 @@ static void vkfd_op_schedule(void *opaque)
     qemu_bh_schedule(s->bh);
 }
 
+/* A vCPU that is in the device must come out before the VM stops: not from here. */
+static void vkfd_op_pause(void *opaque)
+{
+    VKFDState *s = opaque;
+
+    if (s->vram) {
+        qemu_bh_schedule(s->pause_bh);
+    }
+}
+
 static void vkfd_op_vram_dirty(void *opaque, uint64_t off, uint64_t len)
 {
     VKFDState *s = opaque;
@@ -325,4 +335,5 @@ const VKFDBusOps vkfd_bus_ops = {
     .vram_dirty = vkfd_op_vram_dirty,
     .trace = vkfd_op_trace,
     .log_guest_error = vkfd_op_log_guest_error,
+    .pause = vkfd_op_pause,
 };

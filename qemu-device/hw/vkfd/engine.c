@@ -115,6 +115,7 @@ void vkfd_engine_reset(VKFDEngine *e, bool cold)
     e->ih_armed = 1;
     e->next_hqd = 0;
     e->run_pending = false;
+    e->late_timers = 0;
     e->ctrl_cnt_select = 0;
     e->ctrl_cnt_hi = 0;
     e->ctrl_unmod_select = 0;
@@ -150,15 +151,27 @@ void vkfd_engine_run(VKFDEngine *e)
     e->run_pending = true;
     vkfd_sched_run(e);
     e->run_pending = false;
+    if (e->inject_pause) {
+        return;
+    }
+    /* What a pause kept comes before all that runs, also after a migration. */
+    if (e->inject.nheld) {
+        vkfd_inject_timer(e);
+    }
     vkfd_cp_run_all(e);
     vkfd_sdma_run_all(e);
+    if (e->inject_pause) {
+        return;
+    }
     vkfd_sched_run(e);
     vkfd_wait_rearm(e);
 }
 
 void vkfd_engine_timer(VKFDEngine *e, unsigned which)
 {
-    if (which == VKFD_TIMER_WAIT) {
+    if (e->inject_pause) {
+        e->late_timers |= 1u << which;
+    } else if (which == VKFD_TIMER_WAIT) {
         vkfd_wait_timer(e);
     } else if (which == VKFD_TIMER_INJECT) {
         vkfd_inject_timer(e);
@@ -230,6 +243,8 @@ bool vkfd_engine_post_load(VKFDEngine *e)
 
     memset(e->tlb, 0, sizeof(e->tlb));
     e->run_pending = false;
+    e->inject_pause = false;            /* the VM that it stopped was another */
+    e->late_timers = 0;
     if (!state_ok(e)) {
         e->inject.nspecs = 0;
         vkfd_engine_reset(e, true);

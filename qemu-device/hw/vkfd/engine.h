@@ -227,6 +227,11 @@ typedef struct VKFDBusOps {
     void (*vram_dirty)(void *opaque, uint64_t off, uint64_t len);
     void (*trace)(void *opaque, VKFDTraceId id, const uint64_t *args);
     void (*log_guest_error)(void *opaque, const char *msg);
+    /*
+     * Stop the VM from a fresh stack, if it still runs then. Whatever stopped it,
+     * vkfd_engine_resume() has to be called when it runs again.
+     */
+    void (*pause)(void *opaque);
 } VKFDBusOps;
 
 typedef struct VKFDParams {
@@ -338,6 +343,8 @@ struct VKFDEngine {
     uint64_t waiting_mask;              /* bit n: slot n is parked in a wait */
     uint32_t inject_hooks;              /* bit n: a spec is armed at VKFDInjectPoint n */
     uint64_t inject_blocked;            /* bit n: slot n stands still by injection */
+    bool inject_pause;                  /* ops.pause called, vkfd_engine_resume() not yet */
+    uint32_t late_timers;               /* bit n: timer n expired meanwhile */
     VKFDSchedDerived sd;
     uint32_t extra_units;               /* the packet at hand costs these more */
     uint32_t sdma_active;               /* bit n: SDMA queue n is on */
@@ -392,6 +399,9 @@ void vkfd_engine_run(VKFDEngine *e);
 
 /* A timer armed by ops.set_timer() expired. */
 void vkfd_engine_timer(VKFDEngine *e, unsigned which);
+
+/* The VM runs again: the end of a pause, if there was one. No DMA is done. */
+void vkfd_engine_resume(VKFDEngine *e);
 
 /*
  * Messages can reach the guest again (MSI-X enabled, bus mastering on). One that

@@ -15,6 +15,11 @@ void vkfd_inject_update_hooks(VKFDEngine *e)
     if (e->inject_hooks & 1u << VKFD_INJECT_AT_DEVICE) {
         e->inject_hooks |= 1u << VKFD_INJECT_AT_FETCH;
     }
+    if (e->inject_pause) {
+        /* What the packet at hand still does waits behind what is kept. */
+        e->inject_hooks |= 1u << VKFD_INJECT_AT_SLOT | 1u << VKFD_INJECT_AT_IH_ENTRY |
+                           1u << VKFD_INJECT_AT_IH_WPTR | 1u << VKFD_INJECT_AT_MSIX;
+    }
 }
 
 /* Specs with @0 act. After a reset only those of the device: no DMA is done. */

@@ -12,7 +12,8 @@ void vkfd_inject_update_blocked(VKFDEngine *e)
 {
     const VKFDInject *in = &e->inject;
 
-    e->inject_blocked = in->device ? UINT64_MAX : in->stalled | in->dequeuing;
+    e->inject_blocked = in->device || e->inject_pause ? UINT64_MAX
+                                                      : in->stalled | in->dequeuing;
 }
 
 /* Index of what is due first, the oldest of equals; nheld if there is none. */
@@ -55,6 +56,51 @@ bool vkfd_inject_hold(VKFDEngine *e, VKFDInjectSpec *s, VKFDInjectHeld h)
     vkfd_inject_rearm(e);
     vkfd_inject_fired(e, s);
     return true;
+}
+
+void vkfd_inject_pause(VKFDEngine *e, VKFDInjectSpec *s)
+{
+    vkfd_inject_fired(e, s);
+    if (!e->inject_pause) {
+        e->inject_pause = true;
+        vkfd_inject_update_hooks(e);
+        vkfd_inject_update_blocked(e);
+        e->ops.pause(e->opaque);
+    }
+}
+
+bool vkfd_inject_keep(VKFDEngine *e, unsigned point, VKFDInjectHeld h)
+{
+    VKFDInject *in = &e->inject;
+
+    if (in->nheld == VKFD_INJECT_HELD_MAX) {
+        return false;
+    }
+    h.point = point;
+    h.deadline = 0;             /* by any clock, and before what is late by a time */
+    in->held[in->nheld++] = h;
+    vkfd_inject_rearm(e);
+    return true;
+}
+
+void vkfd_engine_resume(VKFDEngine *e)
+{
+    int64_t now = e->ops.now_ns(e->opaque);
+    unsigned i;
+
+    if (!e->inject_pause) {
+        return;
+    }
+    e->inject_pause = false;
+    vkfd_inject_update_hooks(e);
+    vkfd_inject_update_blocked(e);
+    for (i = 0; i < VKFD_NUM_TIMERS; i++) {
+        if (e->late_timers >> i & 1) {
+            e->ops.set_timer(e->opaque, i, now);
+        }
+    }
+    e->late_timers = 0;
+    vkfd_kick(e);
 }
 
 static VKFDInjectHeld take(VKFDInject *in, uint32_t i)
@@ -175,14 +221,14 @@ static void deliver(VKFDEngine *e, VKFDInjectHeld *h)
 
 /*
  * Nothing that is delivered here can be due again at once: a delay is at least
- * 1 ns, and now does not move. So this ends.
+ * 1 ns, and now does not move; a pause ends it. So this ends.
  */
 void vkfd_inject_timer(VKFDEngine *e)
 {
     VKFDInject *in = &e->inject;
     int64_t now = e->ops.now_ns(e->opaque);
 
-    while (in->nheld) {
+    while (in->nheld && !e->inject_pause) {
         uint32_t i = earliest(in);
         VKFDInjectHeld h;
 

@@ -28,6 +28,7 @@ static const char *const action_names[VKFD_INJECT_ACTIONS] = {
     [VKFD_INJECT_DO_HANG] = "hang",
     [VKFD_INJECT_DO_INSERT] = "insert",
     [VKFD_INJECT_DO_GONE] = "gone",
+    [VKFD_INJECT_DO_PAUSE] = "pause",
 };
 
 static const struct {
@@ -38,29 +39,30 @@ static const struct {
     uint64_t mask;              /* corrupt: mask when none is given */
 } points[VKFD_INJECT_POINTS] = {
     [VKFD_INJECT_AT_DOORBELL] = {
-        "doorbell", BIT(DROP) | BIT(DELAY) | BIT(DUP) | BIT(CORRUPT), false,
-        UINT64_MAX, 1 },
+        "doorbell", BIT(DROP) | BIT(DELAY) | BIT(DUP) | BIT(CORRUPT) | BIT(PAUSE),
+        false, UINT64_MAX, 1 },
     /* Both type bits of a header: a type 3 packet becomes a bad type 0. */
     [VKFD_INJECT_AT_FETCH] = {
-        "fetch", BIT(DROP) | BIT(DELAY) | BIT(DUP) | BIT(CORRUPT) | BIT(HANG),
-        false, UINT32_MAX, 0xc0000000 },
+        "fetch", BIT(DROP) | BIT(DELAY) | BIT(DUP) | BIT(CORRUPT) | BIT(HANG) |
+        BIT(PAUSE), false, UINT32_MAX, 0xc0000000 },
     [VKFD_INJECT_AT_SLOT] = {
-        "slot", BIT(DROP) | BIT(DELAY) | BIT(DUP) | BIT(CORRUPT), true,
-        UINT64_MAX, 1 },
+        "slot", BIT(DROP) | BIT(DELAY) | BIT(DUP) | BIT(CORRUPT) | BIT(PAUSE),
+        true, UINT64_MAX, 1 },
     [VKFD_INJECT_AT_IH_ENTRY] = {
         "ih-entry", BIT(DROP) | BIT(DELAY) | BIT(DUP) | BIT(CORRUPT) |
-        BIT(INSERT), true, UINT32_MAX, 1 },
+        BIT(INSERT) | BIT(PAUSE), true, UINT32_MAX, 1 },
     /* One entry further than there is. */
     [VKFD_INJECT_AT_IH_WPTR] = {
-        "ih-wptr", BIT(DROP) | BIT(DELAY) | BIT(CORRUPT), false, UINT32_MAX,
-        VKFD_IH_ENTRY_SIZE },
+        "ih-wptr", BIT(DROP) | BIT(DELAY) | BIT(CORRUPT) | BIT(PAUSE), false,
+        UINT32_MAX, VKFD_IH_ENTRY_SIZE },
     [VKFD_INJECT_AT_MSIX] = {
-        "msix", BIT(DROP) | BIT(DELAY) | BIT(DUP) | BIT(INSERT), true, 0, 0 },
+        "msix", BIT(DROP) | BIT(DELAY) | BIT(DUP) | BIT(INSERT) | BIT(PAUSE), true,
+        0, 0 },
     /* READABLE and WRITEABLE of the leaf. */
     [VKFD_INJECT_AT_PAGE_WALK] = {
-        "page-walk", BIT(DROP) | BIT(CORRUPT), false, UINT64_MAX, 0x60 },
+        "page-walk", BIT(DROP) | BIT(CORRUPT) | BIT(PAUSE), false, UINT64_MAX, 0x60 },
     [VKFD_INJECT_AT_PREEMPT] = {
-        "preempt", BIT(DROP) | BIT(DELAY) | BIT(HANG), false, 0, 0 },
+        "preempt", BIT(DROP) | BIT(DELAY) | BIT(HANG) | BIT(PAUSE), false, 0, 0 },
     [VKFD_INJECT_AT_DEVICE] = {
         "device", BIT(DELAY) | BIT(HANG) | BIT(GONE), false, 0, 0 },
 };
@@ -188,6 +190,8 @@ static const char *reason(unsigned point, unsigned action)
         return point == VKFD_INJECT_AT_PAGE_WALK
                ? "a walk is part of its packet: fetch:hang"
                : "what never passes again is drop@N/1";
+    case VKFD_INJECT_DO_PAUSE:
+        return "it counts packets, as fetch:pause does";
     default:
         break;
     }

@@ -45,6 +45,12 @@ void vkfd_inject_forget(VKFDEngine *e, unsigned hqd);
  * refused, if there is no room.
  */
 bool vkfd_inject_hold(VKFDEngine *e, VKFDInjectSpec *s, VKFDInjectHeld h);
+/*
+ * s pauses: the VM is going to be stopped, and until it runs again nothing else does.
+ * What is kept meanwhile is done then, in its order; false: no room, so it is done now.
+ */
+void vkfd_inject_pause(VKFDEngine *e, VKFDInjectSpec *s);
+bool vkfd_inject_keep(VKFDEngine *e, unsigned point, VKFDInjectHeld h);
 /* The same again while one is held: that one happens no earlier than this would. */
 void vkfd_inject_hold_longer(VKFDEngine *e, VKFDInjectSpec *s, VKFDInjectHeld *h);
 /* The held action of a point and address, or NULL. */

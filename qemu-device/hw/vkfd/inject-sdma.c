@@ -30,6 +30,10 @@ VKFDInjectResult vkfd_inject_sdma_fetch(VKFDEngine *e, unsigned id,
         return VKFD_INJECT_GO;
     }
     switch (s->action) {
+    case VKFD_INJECT_DO_PAUSE:
+        vkfd_inject_pause(e, s);
+        q->held |= VKFD_SDMA_HELD_PASSED;
+        return VKFD_INJECT_STALL;
     case VKFD_INJECT_DO_DELAY:
         if (!vkfd_inject_hold(e, s, (VKFDInjectHeld) { .hqd = VKFD_INJECT_SDMA(id) })) {
             return VKFD_INJECT_GO;
@@ -73,6 +77,10 @@ VKFDInjectResult vkfd_inject_sdma_preempt(VKFDEngine *e, unsigned id)
             vkfd_inject_fired(e, s);
             q->held |= VKFD_SDMA_HELD_HUNG;
             waits = true;
+        } else if (s && s->action == VKFD_INJECT_DO_PAUSE) {
+            vkfd_inject_pause(e, s);
+            waits |= vkfd_inject_keep(e, VKFD_INJECT_AT_PREEMPT,
+                                      (VKFDInjectHeld) { .hqd = VKFD_INJECT_SDMA(id) });
         } else if (s && vkfd_inject_hold(e, s, (VKFDInjectHeld) {
                                                    .hqd = VKFD_INJECT_SDMA(id) })) {
             waits = true;

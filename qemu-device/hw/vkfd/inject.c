@@ -8,6 +8,11 @@
  * refused, and so is a delay when too much is held back already.
  *
  * What is held back goes round its own point: it was counted when it came.
+ *
+ * A pause keeps the passage it is in front of, and what the packet at hand still hands
+ * over behind it, so that nothing of it comes in another order; nothing else runs. The
+ * front end stops the VM from a fresh stack. All of it is done, first of all, when the
+ * VM runs again, on this end of a migration or on the other.
  */
 #include "inject-priv.h"
 
@@ -64,6 +69,16 @@ uint64_t vkfd_inject_value(const VKFDInjectSpec *s, uint64_t v)
     return s->set ? s->arg : v ^ s->arg;
 }
 
+/* Is this passage, on which s acts if any, to be kept until the VM runs again? */
+static bool pauses(VKFDEngine *e, VKFDInjectSpec *s)
+{
+    if (s && s->action == VKFD_INJECT_DO_PAUSE) {
+        vkfd_inject_pause(e, s);
+        return true;
+    }
+    return e->inject_pause && !s;
+}
+
 VKFDInjectResult vkfd_inject_doorbell(VKFDEngine *e, uint32_t dw, uint64_t *val)
 {
     VKFDInjectSpec *s = vkfd_inject_pass(e, VKFD_INJECT_AT_DOORBELL);
@@ -79,6 +94,13 @@ VKFDInjectResult vkfd_inject_doorbell(VKFDEngine *e, uint32_t dw, uint64_t *val)
             if (h) {
                 vkfd_inject_hold_longer(e, s, h);
             } else if (vkfd_inject_hold(e, s, (VKFDInjectHeld) { .addr = dw, .data = *val })) {
+                return VKFD_INJECT_SKIP;
+            }
+            break;
+        case VKFD_INJECT_DO_PAUSE:
+            vkfd_inject_pause(e, s);
+            if (!h && vkfd_inject_keep(e, VKFD_INJECT_AT_DOORBELL,
+                                       (VKFDInjectHeld) { .addr = dw, .data = *val })) {
                 return VKFD_INJECT_SKIP;
             }
             break;
@@ -123,6 +145,11 @@ VKFDInjectResult vkfd_inject_fetch(VKFDEngine *e, unsigned hqd, uint32_t *header
         return VKFD_INJECT_GO;
     }
     switch (s->action) {
+    case VKFD_INJECT_DO_PAUSE:
+        /* Nothing is to be kept: the packet is still there. */
+        vkfd_inject_pause(e, s);
+        in->passed |= bit;
+        return VKFD_INJECT_STALL;
     case VKFD_INJECT_DO_DELAY:
         if (!vkfd_inject_hold(e, s, (VKFDInjectHeld) { .hqd = hqd })) {
             return VKFD_INJECT_GO;
@@ -157,8 +184,15 @@ VKFDInjectResult vkfd_inject_slot(VKFDEngine *e, unsigned hqd, uint32_t vmid,
 {
     VKFDInjectSpec *s = vkfd_inject_pass(e, VKFD_INJECT_AT_SLOT);
     VKFDInjectHeld h = { .data = *data, .len = len, .hqd = hqd, .vmid = vmid };
+    unsigned hub = hqd < VKFD_NUM_HQD ? VKFD_HUB_GFX : VKFD_HUB_MM;
     bool prt;
 
+    if (pauses(e, s)) {
+        /* What faults, or goes nowhere, does so at once. */
+        return vkfd_vm_translate(e, hub, vmid, va, true, &h.addr, &prt) == VKFD_FAULT_NONE &&
+               !prt && vkfd_inject_keep(e, VKFD_INJECT_AT_SLOT, h)
+               ? VKFD_INJECT_SKIP : VKFD_INJECT_GO;
+    }
     if (!s) {
         return VKFD_INJECT_GO;
     }
@@ -177,8 +211,7 @@ VKFDInjectResult vkfd_inject_slot(VKFDEngine *e, unsigned hqd, uint32_t vmid,
         vkfd_inject_fired(e, s);
         return VKFD_INJECT_TWICE;
     }
-    if (vkfd_vm_translate(e, hqd < VKFD_NUM_HQD ? VKFD_HUB_GFX : VKFD_HUB_MM, vmid, va,
-                          true, &h.addr, &prt) != VKFD_FAULT_NONE || prt) {
+    if (vkfd_vm_translate(e, hub, vmid, va, true, &h.addr, &prt) != VKFD_FAULT_NONE || prt) {
         vkfd_inject_refused(e, s);          /* it faults, or goes nowhere, as it should */
         return VKFD_INJECT_GO;
     }
@@ -191,6 +224,11 @@ VKFDInjectResult vkfd_inject_ih_entry(VKFDEngine *e, uint32_t *entry)
     VKFDInjectSpec *s = vkfd_inject_pass(e, VKFD_INJECT_AT_IH_ENTRY);
     VKFDInjectHeld h = { 0 };
 
+    memcpy(h.entry, entry, sizeof(h.entry));
+    if (pauses(e, s)) {
+        return vkfd_inject_keep(e, VKFD_INJECT_AT_IH_ENTRY, h) ? VKFD_INJECT_SKIP
+                                                               : VKFD_INJECT_GO;
+    }
     if (!s) {
         return VKFD_INJECT_GO;
     }
@@ -213,7 +251,6 @@ VKFDInjectResult vkfd_inject_ih_entry(VKFDEngine *e, uint32_t *entry)
         vkfd_inject_fired(e, s);
         return VKFD_INJECT_TWICE;
     }
-    memcpy(h.entry, entry, sizeof(h.entry));
     return vkfd_inject_hold(e, s, h) && s->action == VKFD_INJECT_DO_DELAY
            ? VKFD_INJECT_SKIP : VKFD_INJECT_GO;
 }
@@ -223,6 +260,10 @@ VKFDInjectResult vkfd_inject_ih_wptr(VKFDEngine *e, uint32_t *wptr)
     VKFDInjectSpec *s = vkfd_inject_pass(e, VKFD_INJECT_AT_IH_WPTR);
     VKFDInjectHeld *h = vkfd_inject_find_held(&e->inject, VKFD_INJECT_AT_IH_WPTR, 0);
 
+    if (pauses(e, s)) {
+        return h || vkfd_inject_keep(e, VKFD_INJECT_AT_IH_WPTR, (VKFDInjectHeld) { 0 })
+               ? VKFD_INJECT_SKIP : VKFD_INJECT_GO;
+    }
     if (s) {
         switch (s->action) {
         case VKFD_INJECT_DO_DROP:
@@ -253,6 +294,10 @@ VKFDInjectResult vkfd_inject_msix(VKFDEngine *e)
 {
     VKFDInjectSpec *s = vkfd_inject_pass(e, VKFD_INJECT_AT_MSIX);
 
+    if (pauses(e, s)) {
+        return vkfd_inject_keep(e, VKFD_INJECT_AT_MSIX, (VKFDInjectHeld) { 0 })
+               ? VKFD_INJECT_SKIP : VKFD_INJECT_GO;
+    }
     if (!s) {
         return VKFD_INJECT_GO;
     }
@@ -279,6 +324,10 @@ bool vkfd_inject_walk(VKFDEngine *e, const VKFDInjectSpec **corrupt)
 
     *corrupt = NULL;
     if (!s) {
+        return true;
+    }
+    if (s->action == VKFD_INJECT_DO_PAUSE) {
+        vkfd_inject_pause(e, s);        /* behind the packet it is part of */
         return true;
     }
     vkfd_inject_fired(e, s);
@@ -310,6 +359,10 @@ bool vkfd_inject_preempt(VKFDEngine *e, unsigned hqd, uint32_t request)
             vkfd_inject_fired(e, s);
             in->dequeue_hung |= bit;
             waits = true;
+        } else if (s && s->action == VKFD_INJECT_DO_PAUSE) {
+            vkfd_inject_pause(e, s);
+            waits |= vkfd_inject_keep(e, VKFD_INJECT_AT_PREEMPT,
+                                      (VKFDInjectHeld) { .hqd = hqd });
         } else if (s && vkfd_inject_hold(e, s, (VKFDInjectHeld) { .hqd = hqd })) {
             waits = true;
         }

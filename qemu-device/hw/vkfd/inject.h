@@ -46,6 +46,7 @@ typedef enum VKFDInjectAction {
     VKFD_INJECT_DO_HANG,
     VKFD_INJECT_DO_INSERT,
     VKFD_INJECT_DO_GONE,
+    VKFD_INJECT_DO_PAUSE,
     VKFD_INJECT_ACTIONS,
 } VKFDInjectAction;
 
@@ -64,7 +65,7 @@ typedef struct VKFDInjectSpec {
     uint8_t dw;                 /* corrupt at ih-entry: which dword */
 } VKFDInjectSpec;
 
-/* A delayed action. The array of them is in the order they came. */
+/* A delayed action, or one kept over a pause. In the order they came. */
 typedef struct VKFDInjectHeld {
     int64_t deadline;           /* virtual ns */
     uint64_t addr;              /* doorbell: dword index; slot: VKFD_PA_* address */
@@ -76,7 +77,10 @@ typedef struct VKFDInjectHeld {
     uint8_t vmid;               /* slot */
 } VKFDInjectHeld;
 
-/* Guest state, except that the engine derives inject_hooks and inject_blocked. */
+/*
+ * Guest state, except that the engine derives inject_hooks and inject_blocked, and that
+ * a pause is not part of it: what it keeps is, and where the VM runs the pause is over.
+ */
 typedef struct VKFDInject {
     uint32_t nspecs;
     uint32_t nheld;

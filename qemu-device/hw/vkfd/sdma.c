@@ -30,7 +30,7 @@ bool vkfd_sdma_runnable(const VKFDEngine *e, unsigned id)
 
     if (!vkfd_sdma_active(e, id) || q->stop || q->parked == VKFD_PARKED_SHORT ||
         (q->held & (VKFD_SDMA_HELD_STALLED | VKFD_SDMA_HELD_DEQUEUING)) ||
-        e->inject.device != VKFD_INJECT_DEVICE_OK || halted(e, id) ||
+        e->inject.device != VKFD_INJECT_DEVICE_OK || e->inject_pause || halted(e, id) ||
         (SDMA(e, id, MINOR_PTR_UPDATE) & SDMA0_GFX_MINOR_PTR_UPDATE__ENABLE_MASK) ||
         !vkfd_sdma_selectable(e, id)) {
         return false;

@@ -18,7 +18,7 @@
  *   x-cp-budget     units of work a queue gets in one pass
  *
  * Read-only properties "counters" and "unmodelled-accesses" list what the
- * control page in BAR4 shows to the guest.
+ * control page in BAR4 shows to the guest, "queues" what is on its slots.
  *
  * It belongs behind a pcie-root-port. On a conventional bus it works as well,
  * there without extended configuration space.
@@ -100,10 +100,23 @@ static void vkfd_yield_over(void *opaque)
     qemu_bh_schedule(s->bh);
 }
 
+static void vkfd_pause_bh(void *opaque)
+{
+    VKFDState *s = opaque;
+
+    /* Somebody may have stopped it, or loaded another state, in between. */
+    if (s->engine.inject_pause && runstate_is_running()) {
+        vm_stop(RUN_STATE_PAUSED);
+    }
+}
+
 static void vkfd_vm_change_state(void *opaque, bool running, RunState state)
 {
     VKFDState *s = opaque;
 
+    if (running) {
+        vkfd_engine_resume(&s->engine);
+    }
     if (running && s->run_wanted) {
         qemu_bh_schedule(s->bh);
     }
@@ -437,6 +450,8 @@ static void vkfd_realize(PCIDevice *pdev, Error **errp)
     vkfd_init_bars(s);
 
     s->bh = qemu_bh_new_guarded(vkfd_bh, s, &DEVICE(s)->mem_reentrancy_guard);
+    /* Not guarded: while it waits for the vCPUs they may still be in our registers. */
+    s->pause_bh = qemu_bh_new(vkfd_pause_bh, s);
     for (i = 0; i < VKFD_NUM_TIMERS; i++) {
         timer_init_ns(&s->timer[i], QEMU_CLOCK_VIRTUAL, vkfd_timer_cb[i], s);
     }
@@ -475,6 +490,7 @@ static void vkfd_exit(PCIDevice *pdev)
     }
     timer_del(&s->yield);
     qemu_bh_delete(s->bh);
+    qemu_bh_delete(s->pause_bh);
     if (s->props.memdev) {
         vmstate_unregister_ram(s->vram, DEVICE(s));
         host_memory_backend_set_mapped(s->props.memdev, false);
@@ -603,6 +619,7 @@ static void vkfd_class_init(ObjectClass *klass, void *data)
     object_class_property_set_description(klass, "counters",
         "Event counters, as in the control page");
     vkfd_inject_class_init(klass);
+    vkfd_queues_class_init(klass);
 }
 
 static void vkfd_finalize(Object *obj)

@@ -58,6 +58,7 @@ struct VKFDState {
     VKFDEngine engine;
 
     QEMUBH *bh;
+    QEMUBH *pause_bh;           /* fault injection wants the VM stopped */
     QEMUTimer timer[VKFD_NUM_TIMERS];
     /*
      * A main loop that always has a bottom half to run hardly lets go of the
@@ -83,6 +84,9 @@ void vkfd_sync_bars(VKFDState *s);
 void vkfd_inject_class_init(ObjectClass *klass);
 /* Arm what the command line says; the engine is ready. */
 void vkfd_inject_realize(VKFDState *s);
+
+/* queues-qom.c: property that lists them. */
+void vkfd_queues_class_init(ObjectClass *klass);
 
 /* vmstate.c calls this once all state is there; false: inconsistent. */
 bool vkfd_post_load(VKFDState *s);

@@ -71,6 +71,8 @@ static void check_nothing_forgotten(VKFDEngine *e)
 
 void fuzz_check(void)
 {
+    /* The VM stopped, and runs again. */
+    vkfd_engine_resume(fz.b->e);
     check_masks(fz.b->e);
     check_nothing_forgotten(fz.b->e);
     if (fz.t->check) {

@@ -35,6 +35,8 @@ static const char *const arm_texts[] = {
     "page-walk:drop@3/5", "preempt:delay@1/2;preempt:hang@2/5", "fetch:delay:1us@1/2",
     "device:hang@3", "device:gone@4", "device:delay:20us@2/4", "fetch:corrupt@3/4",
     "slot:corrupt:=0@1/2;slot:dup:2us@2/3;doorbell:delay:4us@2/2", "fetch:dup@1/1",
+    "doorbell:pause@2/3;fetch:pause@3/5;slot:pause@1/3;preempt:pause@1/2",
+    "ih-entry:pause@1/3;ih-wptr:pause@2/3;msix:pause@2/2;page-walk:pause@2/3",
 };
 
 /* ---- dwords ---- */

@@ -291,6 +291,123 @@ static void test_property(void *obj, void *data, QGuestAllocator *alloc)
     }
 }
 
+/* The only queue that is on. */
+static void queue_is(QTestState *qts, const char *text)
+{
+    QDict *rsp = qtest_qmp(qts, "{ 'execute': 'qom-get', 'arguments': "
+        "{ 'path': 'vkfd0', 'property': 'queues' } }");
+    QListEntry *e = qlist_first(qdict_get_qlist(rsp, "return"));
+
+    g_assert_nonnull(e);
+    g_assert_cmpstr(qstring_get_str(qobject_to(QString, qlist_entry_obj(e))),
+                    ==, text);
+    g_assert_null(qlist_next(e));
+    qobject_unref(rsp);
+}
+
+static void run_state_is(QTestState *qts, const char *state)
+{
+    QDict *rsp = qtest_qmp(qts, "{ 'execute': 'query-status' }");
+
+    g_assert_cmpstr(qdict_get_str(qdict_get_qdict(rsp, "return"), "status"), ==,
+                    state);
+    qobject_unref(rsp);
+}
+
+/* A completion that stops the VM in front of its entry, and a packet behind it. */
+static void paused_event(QVkfd *q, Setup *s)
+{
+    qvkfd_emit_release(&s->u, s->va, 1, RELEASE_MEM_INT_AFTER_WRITE, 1);
+    qvkfd_emit_write(&s->u, s->va + 8, 1);
+    qvkfd_kick(&s->u);
+    qtest_qmp_eventwait(qvkfd_qts(q), "STOP");
+    run_state_is(qvkfd_qts(q), "paused");
+    g_assert_cmphex(peek(q, s->mem), ==, 1);
+    g_assert_cmphex(peek(q, q->ih_wptr), ==, 0);
+    g_assert_cmphex(peek(q, q->msi), ==, 0);
+    g_assert_cmphex(peek(q, s->mem + 8), ==, 0);
+    queue_is(qvkfd_qts(q), "compute 0 vmid 8 PM4 rptr 8 wptr 13 busy");
+    status_is(qvkfd_qts(q), 0, "ih-entry:pause@1 passages 1 fired 1 refused 0");
+    status_is(qvkfd_qts(q), 1, "held back 1, device works");
+}
+
+static void goes_on(QVkfd *q, Setup *s)
+{
+    qtest_qmp_assert_success(qvkfd_qts(q), "{ 'execute': 'cont' }");
+    qvkfd_wait_msi(q);
+    qvkfd_wait_mem(q, s->mem + 8, 1);
+    g_assert_cmphex(peek(q, q->ih_wptr), ==, VKFD_IH_ENTRY_SIZE);
+    queue_is(qvkfd_qts(q), "compute 0 vmid 8 PM4 rptr 13 wptr 13 idle");
+    status_is(qvkfd_qts(q), 1, "held back 0, device works");
+    run_state_is(qvkfd_qts(q), "running");
+}
+
+static void test_pause(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QVkfd *q = obj;
+    Setup s;
+
+    setup(q, &s);
+    qom_set(q, "ih-entry:pause@1");
+    paused_event(q, &s);
+    goes_on(q, &s);
+    qom_set(q, "");
+}
+
+/* Of a VM that stands: it is not stopped again, and what was kept is done. */
+static void test_pause_stopped(void *obj, void *data, QGuestAllocator *alloc)
+{
+    QVkfd *q = obj;
+    QTestState *qts = qvkfd_qts(q);
+    Setup s;
+
+    setup(q, &s);
+    qom_set(q, "doorbell:pause@1");
+    qtest_qmp_assert_success(qts, "{ 'execute': 'stop' }");
+    qtest_qmp_eventwait(qts, "STOP");
+    qvkfd_emit_write(&s.u, s.va, 1);
+    qvkfd_kick(&s.u);
+    status_is(qts, 0, "doorbell:pause@1 passages 1 fired 1 refused 0");
+    status_is(qts, 1, "held back 1, device works");
+    qtest_qmp_assert_success(qts, "{ 'execute': 'cont' }");
+    qvkfd_wait_mem(q, s.mem, 1);
+    run_state_is(qts, "running");
+    g_assert_null(qtest_qmp_event_ref(qts, "STOP"));
+    qom_set(q, "");
+}
+
+static void test_pause_migration(void *obj, void *data, QGuestAllocator *unused)
+{
+    QTestState *from = qtest_init(QVKFD_MIGRATION_ARGS);
+    QTestState *to = qtest_init(QVKFD_MIGRATION_ARGS " -incoming defer");
+    QPCIBus *bus = qpci_new_pc(from, NULL), *to_bus = qpci_new_pc(to, NULL);
+    QGuestAllocator alloc;
+    QVkfd src = { 0 }, dst;
+    Setup s;
+
+    pc_alloc_init(&alloc, from, ALLOC_NO_FLAGS);
+    qvkfd_attach(&src, bus, QPCI_DEVFN(4, 0), &alloc);
+    setup(&src, &s);
+    qom_set(&src, "ih-entry:pause@1");
+    paused_event(&src, &s);
+    qvkfd_migrate(from, to);
+
+    dst = src;
+    dst.dev.bus = to_bus;
+    s.u.q = &dst;
+    run_state_is(to, "paused");
+    status_is(to, 0, "ih-entry:pause@1 passages 1 fired 1 refused 0");
+    g_assert_cmphex(peek(&dst, dst.ih_wptr), ==, 0);
+    goes_on(&dst, &s);
+    g_assert_cmphex(peek(&src, src.ih_wptr), ==, 0);
+
+    qtest_quit(from);
+    qtest_quit(to);
+    alloc_destroy(&alloc);
+    qpci_free_pc(bus);
+    qpci_free_pc(to_bus);
+}
+
 #define MACHINE "-machine q35 -m 64M -vga none -nic none "
 
 static void test_command_line(void *obj, void *data, QGuestAllocator *unused)
@@ -344,6 +461,9 @@ static void register_vkfd_inject_test(void)
     qos_add_test("inject/qmp", "vkfd", test_qmp, NULL);
     qos_add_test("inject/page", "vkfd", test_page, NULL);
     qos_add_test("inject/device", "vkfd", test_device, NULL);
+    qos_add_test("inject/pause", "vkfd", test_pause, NULL);
+    qos_add_test("inject/pause-stopped", "vkfd", test_pause_stopped, NULL);
+    qos_add_test("inject/pause-migration", "vkfd", test_pause_migration, NULL);
     qos_add_test("inject/property", "vkfd", test_property, NULL);
     qos_add_test("inject/command-line", "vkfd", test_command_line, NULL);
 }

@@ -135,9 +135,14 @@ static void op_log(void *o, const char *msg)
     ((Bus *)o)->guest_errors++;
 }
 
+static void op_pause(void *o)
+{
+    ((Bus *)o)->pauses++;
+}
+
 static const VKFDBusOps ops = {
     op_dma_read, op_dma_write, op_dma_atomic, op_raise_irq, op_now_ns, op_set_timer,
-    op_schedule, op_vram_dirty, op_trace, op_log,
+    op_schedule, op_vram_dirty, op_trace, op_log, op_pause,
 };
 
 Bus *bus_new(void)

@@ -40,6 +40,7 @@ typedef struct Bus {
     int64_t timer[VKFD_NUM_TIMERS];
     bool scheduled;
     unsigned irqs, guest_errors;
+    unsigned pauses;            /* times the VM was to be stopped */
     unsigned atomic_busy;       /* so many atomics find somebody faster */
     unsigned nlog;
     Event log[LOG_MAX];

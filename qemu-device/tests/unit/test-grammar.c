@@ -71,6 +71,7 @@ static void test_good(void)
          "slot:delay:250ns@1;slot:delay:1500us@2;slot:delay:60s@3;slot:delay:2s@4");
     good("msix:dup:5us@1;ih-entry:dup:1ns@1;slot:dup@1;doorbell:dup@1",
          "msix:dup:5us@1;ih-entry:dup:1ns@1;slot:dup@1;doorbell:dup@1");
+    good("msix:pause@1000;fetch:pause@5/10*3", "msix:pause@1000;fetch:pause@5/10*3");
     good("doorbell:corrupt@1;doorbell:corrupt:17@1;doorbell:corrupt:^0x10@1",
          "doorbell:corrupt:^0x1@1;doorbell:corrupt:^0x11@1;doorbell:corrupt:^0x10@1");
     good("slot:corrupt:=0@1;slot:corrupt:=18446744073709551615@1",
@@ -129,6 +130,8 @@ static void test_bad(void)
     bad("slot:corrupt:3=0@1", VKFD_INJECT_BAD_SYNTAX, 14, "'@'");
     bad("ih-entry:corrupt:8=0@1", VKFD_INJECT_BAD_ARGUMENT, 17, "dword 0 to 7");
     bad("ih-entry:corrupt:4^@1", VKFD_INJECT_BAD_ARGUMENT, 17, "dword");
+    bad("msix:pause:1ms@1", VKFD_INJECT_BAD_ARGUMENT, 11, "takes no argument");
+    bad("msix:pause@0", VKFD_INJECT_BAD_COUNT, 10, "when armed");
     bad("ih-entry:insert@1", VKFD_INJECT_BAD_ARGUMENT, 15, "8 dwords");
     bad("ih-entry:insert:12@1", VKFD_INJECT_BAD_ARGUMENT, 16, "8 dwords");
     bad("ih-entry:insert:" ENTRY "0@1", VKFD_INJECT_BAD_ARGUMENT, 16, "8 dwords");
@@ -137,17 +140,17 @@ static void test_bad(void)
 /* Every point with every action: taken, or refused by a message that names both. */
 static void test_combinations(void)
 {
-    /* drop delay dup corrupt hang insert gone */
+    /* drop delay dup corrupt hang insert gone pause */
     static const char table[VKFD_INJECT_POINTS][VKFD_INJECT_ACTIONS + 1] = {
-        [VKFD_INJECT_AT_DOORBELL]  = "yyyynnn",
-        [VKFD_INJECT_AT_FETCH]     = "yyyyynn",
-        [VKFD_INJECT_AT_SLOT]      = "yyyynnn",
-        [VKFD_INJECT_AT_IH_ENTRY]  = "yyyynyn",
-        [VKFD_INJECT_AT_IH_WPTR]   = "yynynnn",
-        [VKFD_INJECT_AT_MSIX]      = "yyynnyn",
-        [VKFD_INJECT_AT_PAGE_WALK] = "ynnynnn",
-        [VKFD_INJECT_AT_PREEMPT]   = "yynnynn",
-        [VKFD_INJECT_AT_DEVICE]    = "nynnyny",
+        [VKFD_INJECT_AT_DOORBELL]  = "yyyynnny",
+        [VKFD_INJECT_AT_FETCH]     = "yyyyynny",
+        [VKFD_INJECT_AT_SLOT]      = "yyyynnny",
+        [VKFD_INJECT_AT_IH_ENTRY]  = "yyyynyny",
+        [VKFD_INJECT_AT_IH_WPTR]   = "yynynnny",
+        [VKFD_INJECT_AT_MSIX]      = "yyynnyny",
+        [VKFD_INJECT_AT_PAGE_WALK] = "ynnynnny",
+        [VKFD_INJECT_AT_PREEMPT]   = "yynnynny",
+        [VKFD_INJECT_AT_DEVICE]    = "nynnynyn",
     };
     unsigned p, a;
 
