@@ -342,6 +342,8 @@ struct VKFDEngine {
     uint32_t extra_units;               /* the packet at hand costs these more */
     uint32_t sdma_active;               /* bit n: SDMA queue n is on */
     uint32_t sdma_waiting;              /* bit n: SDMA queue n is parked for a poll */
+    /* Of one parked on memory: bytes whose change ends the wait, 0: others do too. */
+    uint8_t sdma_wait_len[VKFD_NUM_SDMA_QUEUES];
     union {
         uint32_t dw[VKFD_SDMA_BYTES_PER_UNIT / 4];
         uint64_t qw[VKFD_SDMA_BYTES_PER_UNIT / 8];

@@ -138,6 +138,7 @@ typedef struct VKFDSchedDerived {
     uint32_t by_pa[VKFD_SCHED_HASH];    /* node + 1, 0: none */
     VKFDSchedWait wait[VKFD_SCHED_NODES];
     VKFDSchedSeen hqd_seen[64];
+    VKFDSchedSeen rlc_seen[VKFD_SCHED_SDMA][VKFD_SCHED_SDMA_RLC];
     uint16_t hqd_owner[64];
     uint16_t rlc_owner[VKFD_SCHED_SDMA][VKFD_SCHED_SDMA_RLC];
     uint16_t vmid_owner[16];            /* process */

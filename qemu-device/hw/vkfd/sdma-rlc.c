@@ -99,14 +99,11 @@ bool vkfd_sdma_rlc_unload(VKFDEngine *e, unsigned engine, unsigned rlc,
 }
 
 VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine,
-                                  unsigned rlc, uint64_t *wait_pa)
+                                  unsigned rlc)
 {
     const VKFDSdmaQueue *q;
     unsigned id;
 
-    if (wait_pa) {
-        *wait_pa = UINT64_MAX;
-    }
     if (!in_range(engine, rlc)) {
         return VKFD_SDMA_OFF;
     }
@@ -122,9 +119,6 @@ VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine,
         return VKFD_SDMA_HELD;
     }
     if (q->parked == VKFD_PARKED_WAIT || q->parked == VKFD_PARKED_WPTR) {
-        if (wait_pa && q->wait_mem) {
-            *wait_pa = q->wait_pa;
-        }
         return VKFD_SDMA_PARKED;
     }
     if (!vkfd_sdma_idle(e, id) && q->parked != VKFD_PARKED_SHORT) {
@@ -132,4 +126,28 @@ VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine,
     }
     /* More to do may come without a doorbell. */
     return vkfd_sdma_polls_wptr(e, id) ? VKFD_SDMA_PARKED : VKFD_SDMA_IDLE;
+}
+
+unsigned vkfd_sdma_rlc_wait(const VKFDEngine *e, unsigned engine, unsigned rlc,
+                            uint64_t *pa)
+{
+    unsigned id = rlc_id(engine, rlc), len;
+
+    if (!in_range(engine, rlc) || e->sdma[id].poll_now ||
+        vkfd_sdma_rlc_state(e, engine, rlc) != VKFD_SDMA_PARKED ||
+        !(e->sdma_waiting >> id & 1)) {
+        return 0;
+    }
+    *pa = e->sdma[id].wait_pa;
+    len = e->sdma_wait_len[id];
+    /* Not across two pages; nor of a page without memory, UINT64_MAX, which never changes. */
+    return len && !(*pa & (len - 1)) ? len : 0;
+}
+
+void vkfd_sdma_rlc_look(VKFDEngine *e, unsigned engine, unsigned rlc)
+{
+    if (in_range(engine, rlc) && (e->sdma_waiting >> rlc_id(engine, rlc) & 1)) {
+        e->sdma[rlc_id(engine, rlc)].poll_now = 1;
+        vkfd_kick(e);
+    }
 }
