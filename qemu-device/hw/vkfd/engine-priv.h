@@ -216,6 +216,8 @@ void vkfd_hqd_set_wptr(VKFDEngine *e, unsigned hqd, uint64_t wptr);
 void vkfd_hqd_stop(VKFDEngine *e, unsigned hqd, VKFDStop why);
 /* False: the request was to save, and the MQD could not be written. */
 bool vkfd_hqd_dequeue(VKFDEngine *e, unsigned hqd, uint32_t request);
+/* SPI_COMPUTE_QUEUE_RESET: a pending dequeue of the selected queue completes. */
+void vkfd_hqd_reset_waves(VKFDEngine *e);
 /* Write the position to the MQD as a dequeue does. False: it cannot be written. */
 bool vkfd_hqd_save(VKFDEngine *e, unsigned hqd);
 
@@ -463,6 +465,13 @@ bool vkfd_sdma_rlc_load(VKFDEngine *e, unsigned engine, unsigned rlc,
  */
 bool vkfd_sdma_rlc_unload(VKFDEngine *e, unsigned engine, unsigned rlc,
                           uint32_t *mqd);
+/*
+ * Before an unload that is asked for by the driver: true if, by fault injection, the
+ * queue goes off later, or never; until then it executes nothing.
+ */
+bool vkfd_sdma_rlc_preempt(VKFDEngine *e, unsigned engine, unsigned rlc);
+/* What unload leaves to be done of a queue that is off already. */
+void vkfd_sdma_rlc_take(VKFDEngine *e, unsigned engine, unsigned rlc, uint32_t *mqd);
 VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine,
                                   unsigned rlc);
 /*

@@ -152,6 +152,7 @@ typedef enum VKFDTraceId {
     VKFD_TRACE_SCHED_VMID,      /* vmid, pasid or 0, page directory */
     VKFD_TRACE_SCHED_RUNLIST,   /* address, dwords read, VKFDSchedBad, where it ended */
     VKFD_TRACE_SCHED_BAD,       /* hqd, opcode, VKFDSchedBad */
+    VKFD_TRACE_SCHED_GIVE_UP,   /* queue that does not stop, slot, doorbell */
     VKFD_TRACE_MAX,
 } VKFDTraceId;
 

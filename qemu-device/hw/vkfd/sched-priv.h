@@ -134,6 +134,9 @@ VKFDSchedBad vkfd_sched_map_queue(VKFDEngine *e, const uint32_t *body,
                                   uint16_t proc, uint8_t flags);
 /* A queue with unmap set left its slot; saved: it could go on. */
 void vkfd_sched_unmapped(VKFDEngine *e, uint16_t i, bool saved);
+/* Preemptions that take longer than the driver lets them; when to look next, or -1. */
+void vkfd_sched_check_unmaps(VKFDEngine *e, int64_t now);
+int64_t vkfd_sched_unmap_deadline(const VKFDEngine *e);
 
 /* ---- runlist.c ---- */
 

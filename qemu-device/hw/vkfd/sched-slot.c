@@ -200,10 +200,23 @@ void vkfd_sched_hqd_off(VKFDEngine *e, unsigned hqd, uint32_t request)
 void vkfd_sched_rlc_off(VKFDEngine *e, unsigned engine, unsigned rlc)
 {
     uint16_t i = e->sd.rlc_owner[engine][rlc];
+    uint32_t mqd[V9_SDMA_MQD_DW];
+    VKFDSchedQueue *q;
+    bool saved = false;
 
-    if (i != VKFD_SCHED_NONE) {
-        vkfd_sched_leave_slot(e, i, VKFD_SCHED_STOPPED);
+    if (i == VKFD_SCHED_NONE) {
+        return;
     }
+    q = vkfd_sched_q(e, i);
+    vkfd_sched_leave_slot(e, i, VKFD_SCHED_STOPPED);
+    if (!q->unmap) {
+        return;
+    }
+    /* A preemption the firmware waited for. */
+    saved = q->unmap - 1 != UNMAP_QUEUES_RESET && read_mqd(e, q, mqd, V9_SDMA_MQD_DW);
+    vkfd_sdma_rlc_take(e, engine, rlc, saved ? mqd : NULL);
+    saved = saved && write_mqd(e, q, 0, mqd, V9_SDMA_MQD_DW);
+    vkfd_sched_unmapped(e, i, saved);
 }
 
 void vkfd_sched_swap_out(VKFDEngine *e, uint16_t i)

@@ -77,7 +77,7 @@ bool vkfd_sdma_rlc_load(VKFDEngine *e, unsigned engine, unsigned rlc,
 bool vkfd_sdma_rlc_unload(VKFDEngine *e, unsigned engine, unsigned rlc,
                           uint32_t *mqd)
 {
-    unsigned id, i;
+    unsigned id;
 
     if (!in_range(engine, rlc)) {
         return false;
@@ -87,6 +87,14 @@ bool vkfd_sdma_rlc_unload(VKFDEngine *e, unsigned engine, unsigned rlc,
         return false;
     }
     vkfd_sdma_off(e, id);
+    vkfd_sdma_rlc_take(e, engine, rlc, mqd);
+    return true;
+}
+
+void vkfd_sdma_rlc_take(VKFDEngine *e, unsigned engine, unsigned rlc, uint32_t *mqd)
+{
+    unsigned id = rlc_id(engine, rlc), i;
+
     for (i = 0; mqd && i < NUM_RUNS; i++) {
         uint32_t dw;
 
@@ -95,7 +103,21 @@ bool vkfd_sdma_rlc_unload(VKFDEngine *e, unsigned engine, unsigned rlc,
         }
     }
     SDMA(e, id, DOORBELL) = 0;
-    return true;
+}
+
+bool vkfd_sdma_rlc_preempt(VKFDEngine *e, unsigned engine, unsigned rlc)
+{
+    unsigned id = rlc_id(engine, rlc);
+
+    switch (vkfd_inject_sdma_preempt(e, id)) {
+    case VKFD_INJECT_SKIP:
+        return true;            /* lost: the queue goes on */
+    case VKFD_INJECT_STALL:
+        SDMA(e, id, RB_CNTL) &= ~SDMA0_GFX_RB_CNTL__RB_ENABLE_MASK;
+        return true;
+    default:
+        return false;
+    }
 }
 
 VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine,

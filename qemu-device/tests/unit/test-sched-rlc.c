@@ -587,8 +587,75 @@ static void test_inject(void)
     }
 }
 
+/* UNMAP_QUEUES of a queue that stops late, or never, or was not asked after all. */
+static void test_preempt(void)
+{
+    static const char *const specs[] = {
+        "preempt:delay:3ms@1", "preempt:hang@1", "preempt:drop@1",
+    };
+    uint32_t p[32];
+    unsigned how, n, id;
+
+    for (how = 0; how < 3; how++) {
+        Bus *b = start(), *m;
+
+        printf("# %s\n", specs[how]);
+        hqd_wr(b, HIQ, mmCP_MQD_BASE_ADDR, MC_LO(HIQ_MQD));
+        hqd_wr(b, HIQ, mmCP_MQD_BASE_ADDR_HI, MC(HIQ_MQD) >> 32);
+        map_new(b, 2);
+        emit_fence(b, 0, 0x7f);
+        emit_wait(b, 0, 1);
+        emit_fence(b, 0, 0x80);
+        kick(b, 0);
+        id = id_of(b, 0);
+        arm(b, specs[how]);
+        n = pkt_unmap(p, 0, UNMAP_QUEUES_SEL_NON_STATIC, 0);
+        n += pkt_query(p + n, QUERY_STATUS_FENCE, MC(FENCE), 7);
+        hiq_send(b, p, n);
+        CHECK_EQ(sq_count(b, VKFD_SCHED_ON_SLOT), 1);
+        CHECK_EQ(vram64(b, FENCE), 0);
+        CHECK_EQ(SDMA(b->e, id, RB_CNTL) & SDMA0_GFX_RB_CNTL__RB_ENABLE_MASK, how == 2);
+        /* what is on its way off executes nothing; who was not asked goes on */
+        set_vram32(b, SQ_FLAG(0), 1);
+        bus_advance(b, 2 * MS);
+        CHECK_EQ(vram32(b, SQ_OUT(0)), how == 2 ? 0x80 : 0x7f);
+        CHECK_EQ(vram64(b, FENCE), 0);
+        m = sched_migrate(b);
+        CHECK(vkfd_engine_post_load(m->e));
+        bus_free(m);
+        if (how == 0) {
+            bus_advance(b, 2 * MS);
+        } else {
+            /* not by the time of compute queues: nobody resets one of SDMA */
+            run_for(b, 1000);
+            CHECK_EQ(vram64(b, FENCE), 0);
+            if (how == 1) {
+                arm(b, "");
+            } else {
+                wr(b, vkfd_sdma_index(id, mmSDMA0_GFX_RB_CNTL),
+                   SDMA(b->e, id, RB_CNTL) & ~SDMA0_GFX_RB_CNTL__RB_ENABLE_MASK);
+            }
+            bus_run(b);
+        }
+        CHECK_EQ(vram64(b, FENCE), 7);
+        CHECK_EQ(b->e->sched.queue_top, 0);
+        CHECK_EQ(b->e->sdma_active, 0);
+        CHECK_EQ(SDMA(b->e, id, DOORBELL), 0);
+        check_derived(b);
+        CHECK_EQ(vram32(b, SQ_MQD(0) + V9_SDMA_MQD_RB_RPTR_DW * 4),
+                 how == 2 ? bytes[0] : SDMA_PKT_FENCE_DW * 4);
+        /* it goes on where it was */
+        map(b, 2);
+        bus_run(b);
+        CHECK_EQ(vram32(b, SQ_OUT(0)), 0x80);
+        CHECK_EQ(vram64(b, SQ_RPTR(0)), bytes[0]);
+        bus_free(b);
+    }
+}
+
 int main(void)
 {
+    test_preempt();
     test_run();
     test_waits();
     test_not_watched();

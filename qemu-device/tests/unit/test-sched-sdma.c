@@ -56,6 +56,22 @@ bool vkfd_sdma_rlc_unload(VKFDEngine *e, unsigned engine, unsigned rlc, uint32_t
     return true;
 }
 
+bool vkfd_sdma_rlc_preempt(VKFDEngine *e, unsigned engine, unsigned rlc)
+{
+    (void)e;
+    (void)engine;
+    (void)rlc;
+    return false;
+}
+
+void vkfd_sdma_rlc_take(VKFDEngine *e, unsigned engine, unsigned rlc, uint32_t *mqd)
+{
+    (void)e;
+    (void)engine;
+    (void)rlc;
+    (void)mqd;
+}
+
 VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine, unsigned rlc)
 {
     (void)e;
