@@ -155,7 +155,7 @@ static void park(struct victim *v)
 		queue_submit(&v->pm4[i]);
 	}
 	for (i = 0; i < job->aql; i++) {
-		aql_barrier(aql_queue_reserve(&v->aql[i]), AQL_TYPE_BARRIER_AND, &never, 1, NULL);
+		aql_barrier(aql_queue_reserve(&v->aql[i]), AQL_PACKET_BARRIER_AND, &never, 1, NULL);
 		aql_queue_submit(&v->aql[i]);
 	}
 	for (i = 0; i < job->sdma; i++) {

@@ -121,7 +121,7 @@ static void submit_gated(unsigned int round)
 	}
 	for (i = 0; i < w.n_aql; i++, n++) {
 		aql_add(&w.aql[i], n, i);
-		aql_barrier(aql_queue_reserve(&w.aql[i]), AQL_TYPE_BARRIER_AND, &w.open, 1, NULL);
+		aql_barrier(aql_queue_reserve(&w.aql[i]), AQL_PACKET_BARRIER_AND, &w.open, 1, NULL);
 		aql_add(&w.aql[i], n, i);
 		aql_queue_submit(&w.aql[i]);
 	}
