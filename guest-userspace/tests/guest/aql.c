@@ -230,14 +230,23 @@ static void test_update(void)
 	aql_queue_destroy(&witness);
 }
 
-/* The command processor is no agent: it says so in the queue's own signal, and stops. */
+/*
+ * The command processor is no agent: it says so in the queue's own signal, with its event
+ * as ROCr has it, and stops. That is all that is said: KFD has no part in it, so there is
+ * no HW_EXCEPTION.
+ */
 static void test_error(void)
 {
+	HsaEvent *ev = event_new(&gpu, HSA_EVENTTYPE_SIGNAL, false);
+	HsaEvent *hw = event_new(&gpu, HSA_EVENTTYPE_HW_EXCEPTION, false);
 	struct aql_queue q, other;
 	struct aql_packet *p;
 
+	if (!ev || !hw)
+		tap_bail("no events");
 	create(&q);
 	create(&other);
+	aql_signal_init(q.error, 0, event_slot(ev), ev->EventId);
 	aql_signal_init(&sig[0], 1, NULL, 0);
 	aql_signal_init(&sig[1], 1, NULL, 0);
 	p = aql_queue_reserve(&q);
@@ -246,13 +255,40 @@ static void test_error(void)
 	__atomic_store_n(&p->head, AQL_PACKET_AGENT_DISPATCH, __ATOMIC_RELEASE);
 	put_barrier(&q, AQL_PACKET_BARRIER_AND, NULL, &sig[0]);
 	aql_queue_submit(&q);
-	tap_ok(wait_signal(q.error, 0x20, LONG_MS), "an agent dispatch: the queue's error signal says 0x20");
+	tap_is(event_wait(ev, LONG_MS), 0, "an agent dispatch: the event of the queue's error signal fires");
+	tap_is(q.error->value, AQL_ERROR_PACKET, "which says what is wrong");
 	put_barrier(&other, AQL_PACKET_BARRIER_AND, NULL, &sig[1]);
 	aql_queue_submit(&other);
 	tap_ok(wait_signal(&sig[1], 0, LONG_MS), "another queue goes on");
 	tap_is(sig[0].value, 1, "what is behind it does not run");
 	tap_is(aql_queue_destroy(&q), 0, "the queue is destroyed");
+	/* Before the queue ends all that the hardware said of it is acted on. */
+	tap_is(hsaKmtWaitOnEvent(hw, 0), HSAKMT_STATUS_WAIT_TIMEOUT, "no HW_EXCEPTION");
 	aql_queue_destroy(&other);
+	hsaKmtDestroyEvent(ev);
+	hsaKmtDestroyEvent(hw);
+}
+
+/* A queue of a runtime that keeps no error signal: there it is HW_EXCEPTION. */
+static void test_error_untold(void)
+{
+	HsaEvent *hw = event_new(&gpu, HSA_EVENTTYPE_HW_EXCEPTION, false);
+	struct aql_packet *p;
+	struct aql_queue q;
+
+	if (!hw)
+		tap_bail("no event");
+	create(&q);
+	q.desc->inactive_signal = 0;
+	p = aql_queue_reserve(&q);
+	memset(p->body, 0, sizeof(p->body));
+	p->completion = 0;
+	__atomic_store_n(&p->head, AQL_PACKET_AGENT_DISPATCH, __ATOMIC_RELEASE);
+	aql_queue_submit(&q);
+	tap_is(event_wait(hw, LONG_MS), 0, "without error signal: HW_EXCEPTION");
+	tap_ok(set_share(&q, 100) != HSAKMT_STATUS_SUCCESS, "the queue cannot be started again");
+	tap_is(aql_queue_destroy(&q), 0, "the queue is destroyed");
+	hsaKmtDestroyEvent(hw);
 }
 
 int main(void)
@@ -274,6 +310,7 @@ int main(void)
 	test_fan();
 	test_update();
 	test_error();
+	test_error_untold();
 	gpu_close();
 	return tap_done();
 }
