@@ -232,7 +232,7 @@ int main(void)
 		tap_skip_all("no GPU bound to vkfd");
 	if (access(PM_TEST, W_OK) || !write_text(PM_TEST, "devices"))
 		tap_skip_all("this kernel cannot test suspend");
-	/* It would be away for 5 s each time. */
+	/* Otherwise the kernel spins for 5 s each time, which a busy host makes a lockup of. */
 	write_text(PM_DELAY, "0");
 	tap_child("work of all kinds", work, NULL);
 	write_text(PM_DELAY, "5");
