@@ -321,20 +321,45 @@ static const char *bad_packet_reason(u32 source_id)
 	}
 }
 
+void vkfd_queue_note_reset(struct vkfd_queue *q)
+{
+	struct vkfd_process *p = vkfd_process_get_by_pasid(q->pdd->process->pasid);
+	unsigned long flags;
+
+	/* One that ends takes its queues down itself, and nobody is left to be told. */
+	if (!p)
+		return;
+	spin_lock_irqsave(&p->queues.fault_lock, flags);
+	q->was_reset = true;
+	spin_unlock_irqrestore(&p->queues.fault_lock, flags);
+	queue_fault_work(p);
+}
+
 void vkfd_queue_act_on_bad(struct vkfd_queue *q)
 {
 	struct vkfd_process *p = q->pdd->process;
+	bool pending, was_reset;
 	u32 source_id, ctx0;
-	bool pending;
 
 	lockdep_assert_held(&p->lock);
 
 	spin_lock_irq(&p->queues.fault_lock);
 	pending = q->bad;
 	q->bad = false;
+	was_reset = q->was_reset;
+	q->was_reset = false;
 	source_id = q->bad_source;
 	ctx0 = q->bad_ctx0;
 	spin_unlock_irq(&p->queues.fault_lock);
+	if (was_reset) {
+		dev_err_ratelimited(q->dev->drm.dev,
+				    "process %d (%s), queue %u: did not stop, was reset\n",
+				    p->tgid, p->lead_thread->comm, q->id);
+		vkfd_queue_stop(q);
+		vkfd_event_signal_hw_exception(p, q->dev, KFD_HW_EXCEPTION_PER_ENGINE_RESET,
+					       KFD_HW_EXCEPTION_GPU_HANG, false);
+		return;
+	}
 	if (!pending || q->stopped)
 		return;
 

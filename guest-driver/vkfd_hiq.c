@@ -30,8 +30,8 @@
 #define RLC_SCHEDULER(me, pipe, queue)	(0x80 | (me) << 5 | (pipe) << 3 | (queue))
 #define HIQ_RPTR_BLOCK_SIZE	5
 #define HIQ_PRELOAD_SIZE	0x53
-/* Told to the firmware, in units of 100 ms; it is we who time out. */
-#define HIQ_UNMAP_LATENCY	(VKFD_HIQ_TIMEOUT_MS / 100)
+/* In units of 100 ms. */
+#define HIQ_UNMAP_LATENCY	(VKFD_HIQ_LATENCY_MS / 100)
 /* Queues 2..7 of each of the four pipes of ME1. */
 #define HIQ_QUEUE_MASK		0xfcfcfcfcu
 #define HIQ_VMID_MASK		0xff00u
@@ -157,6 +157,15 @@ static int hiq_wait(struct vkfd_device *dev)
 	}
 }
 
+static void give_up(struct vkfd_device *dev)
+{
+	lockdep_assert_held(&dev->hiq.lock);
+
+	dev->hiq.running = false;
+	vkfd_hw_stop_engines(dev);
+	vkfd_reset_request(dev, "the scheduler firmware is stuck");
+}
+
 int vkfd_hiq_run(struct vkfd_device *dev, const u32 *packets, unsigned int dw)
 {
 	struct vkfd_hiq *hiq = &dev->hiq;
@@ -179,15 +188,48 @@ int vkfd_hiq_run(struct vkfd_device *dev, const u32 *packets, unsigned int dw)
 
 	err = hiq_wait(dev);
 	if (err == -ETIME) {
-		hiq->running = false;
 		drm_err(&dev->drm, "the scheduler firmware does not answer (opcode 0x%x)\n",
 			(packets[0] & PM4_HEADER__OPCODE_MASK) >> PM4_HEADER__OPCODE__SHIFT);
-		vkfd_hw_stop_engines(dev);
-		vkfd_reset_request(dev, "the scheduler firmware is stuck");
+		give_up(dev);
 	}
 unlock:
 	mutex_unlock(&hiq->lock);
 	return err;
+}
+
+bool vkfd_hiq_preemption_failed(struct vkfd_device *dev)
+{
+	struct vkfd_hiq *hiq = &dev->hiq;
+	unsigned int i;
+	bool failed = false;
+	int idx;
+
+	mutex_lock(&hiq->lock);
+	if (hiq->running && vkfd_hw_enter(dev, &idx)) {
+		__le32 *id = shared_of(hiq)->mqd + V9_MQD_QUEUE_DOORBELL_ID0_DW;
+
+		/* hiq_wait() has read the fence, before which the firmware wrote these. */
+		for (i = 0; i < V9_MQD_QUEUE_DOORBELL_IDS; i++) {
+			if (!id[i])
+				continue;
+			drm_err_ratelimited(&dev->drm,
+					    "the queue of doorbell 0x%x does not let itself be preempted\n",
+					    le32_to_cpu(id[i]));
+			id[i] = 0;
+			failed = true;
+		}
+		vkfd_hw_exit(idx);
+	}
+	mutex_unlock(&hiq->lock);
+	return failed;
+}
+
+void vkfd_hiq_give_up(struct vkfd_device *dev)
+{
+	mutex_lock(&dev->hiq.lock);
+	if (dev->hiq.running)
+		give_up(dev);
+	mutex_unlock(&dev->hiq.lock);
 }
 
 void vkfd_hiq_flush_tlb(struct vkfd_device *dev, u32 pasid)

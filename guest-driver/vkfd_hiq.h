@@ -52,12 +52,28 @@ void vkfd_hiq_stop(struct vkfd_device *dev);
 int vkfd_hiq_run(struct vkfd_device *dev, const u32 *packets, unsigned int dw);
 
 /*
+ * After a batch that unmaps: whether the firmware has given up a compute queue, which may
+ * still be in its slot. Told once. Takes hiq->lock.
+ */
+bool vkfd_hiq_preemption_failed(struct vkfd_device *dev);
+
+/*
+ * There is no telling what still runs: all engines are halted, so that nothing touches
+ * memory any more, and a reset is under way. Takes hiq->lock.
+ */
+void vkfd_hiq_give_up(struct vkfd_device *dev);
+
+/*
  * Flushes what the hardware remembers of the page tables of @pasid, on whatever VMID, or
  * none, its process is just now. The tables have been written. Sleeps.
  */
 void vkfd_hiq_flush_tlb(struct vkfd_device *dev, u32 pasid);
 
-/* A preemption may take as long as upstream's default (queue_preemption_timeout_ms). */
+/*
+ * How long the firmware waits for a queue that is to be preempted, and how long it may be
+ * silent; both as upstream (KFD_UNMAP_LATENCY_MS, queue_preemption_timeout_ms).
+ */
+#define VKFD_HIQ_LATENCY_MS	4000
 #define VKFD_HIQ_TIMEOUT_MS	9000
 
 #endif /* VKFD_HIQ_H */

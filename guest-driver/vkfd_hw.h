@@ -106,6 +106,8 @@ int vkfd_hw_hqd_load(struct vkfd_device *dev, struct vkfd_hqd_slot slot, const u
  */
 int vkfd_hw_hqd_unload(struct vkfd_device *dev, struct vkfd_hqd_slot slot, u32 request,
 		       unsigned int timeout_ms, u32 *mqd);
+/* The same for one that does not let itself be preempted; its state is lost. */
+int vkfd_hw_hqd_reset(struct vkfd_device *dev, struct vkfd_hqd_slot slot, unsigned int timeout_ms);
 bool vkfd_hw_hqd_is_active(struct vkfd_device *dev, struct vkfd_hqd_slot slot);
 /* The bank of the slot (V9_MQD_HQD_DW dwords); false, with nothing read, if it is inactive. */
 bool vkfd_hw_hqd_read(struct vkfd_device *dev, struct vkfd_hqd_slot slot, u32 *hqd);

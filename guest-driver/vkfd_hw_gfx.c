@@ -367,6 +367,21 @@ int vkfd_hw_hqd_unload(struct vkfd_device *dev, struct vkfd_hqd_slot slot, u32 r
 	return -ETIME;
 }
 
+int vkfd_hw_hqd_reset(struct vkfd_device *dev, struct vkfd_hqd_slot slot, unsigned int timeout_ms)
+{
+	int idx;
+
+	if (!vkfd_hw_enter(dev, &idx))
+		return 0;
+	vkfd_select_slot(dev, slot);
+	/* The reset of the waves lets a request complete that was made before it. */
+	vkfd_wreg(dev, mmCP_HQD_DEQUEUE_REQUEST, VKFD_DEQUEUE_RESET_WAVES);
+	vkfd_wreg(dev, mmSPI_COMPUTE_QUEUE_RESET, SPI_COMPUTE_QUEUE_RESET__RESET_MASK);
+	vkfd_deselect(dev);
+	vkfd_hw_exit(idx);
+	return vkfd_hw_hqd_unload(dev, slot, VKFD_DEQUEUE_RESET_WAVES, timeout_ms, NULL);
+}
+
 bool vkfd_hw_hqd_is_active(struct vkfd_device *dev, struct vkfd_hqd_slot slot)
 {
 	bool active;

@@ -41,6 +41,7 @@
  * @stopped: taken off for good after a bad packet, or because it did not stop
  * @lost: did not stop even by force: the slot is not given to anybody else
  * @bad, @bad_source, @bad_ctx0: a bad packet nobody has acted on; fault_lock
+ * @was_reset: it was reset, and nobody has acted on that; fault_lock
  *
  * process->lock, except for what does not change: @dev, @id, @doorbell_id, @hqd, @sdma, and of @props @kind and @wptr_va.
  */
@@ -64,6 +65,7 @@ struct vkfd_queue {
 	bool bad;
 	u32 bad_source;
 	u32 bad_ctx0;
+	bool was_reset;
 };
 
 static inline bool vkfd_queue_wanted(const struct vkfd_queue_props *props)
@@ -126,10 +128,15 @@ int vkfd_queue_set_cu_mask(struct vkfd_queue *q, u32 mask);
 void vkfd_queue_stop(struct vkfd_queue *q);
 
 /*
- * vkfd_exception.c: if a bad packet of @q was noted, stops it, logs and signals.
+ * vkfd_exception.c: if a bad packet or a reset of @q was noted, stops it, logs and signals.
  * process->lock held.
  */
 void vkfd_queue_act_on_bad(struct vkfd_queue *q);
+/*
+ * vkfd_exception.c: notes that @q, which hung, was reset and is off the hardware; for the
+ * scheduler, which holds dev->queue_lock and may hold another process's lock.
+ */
+void vkfd_queue_note_reset(struct vkfd_queue *q);
 /* vkfd_exception.c: process->queues.fault_work */
 void vkfd_queue_fault_work(struct work_struct *work);
 

@@ -10,6 +10,9 @@
 #include <linux/bitmap.h>
 #include <drm/drm_print.h>
 
+#include <vkfd/mqd.h>
+#include <vkfd/regs_gc.h>
+
 #include "vkfd_hiq.h"
 #include "vkfd_hw.h"
 #include "vkfd_process.h"
@@ -144,8 +147,8 @@ static void enlist(struct vkfd_queue *q)
 	trace_queue_load(pdd->process->pasid, q->id, vkfd_queue_slot(q));
 }
 
-/* The hardware has nothing of the queue. */
-static void delist(struct vkfd_queue *q)
+/* Not in the list that the firmware gets next. */
+static void unlist(struct vkfd_queue *q)
 {
 	struct vkfd_runlist *rl = &q->dev->runlist;
 	struct vkfd_pdd *pdd = q->pdd;
@@ -162,8 +165,21 @@ static void delist(struct vkfd_queue *q)
 		rl->processes--;
 		set_listed(pdd, false);
 	}
+}
+
+static void unloaded(struct vkfd_queue *q)
+{
+	lockdep_assert_held(&q->pdd->process->lock);
+
 	q->loaded = false;
-	trace_queue_unload(pdd->process->pasid, q->id, vkfd_queue_slot(q));
+	trace_queue_unload(q->pdd->process->pasid, q->id, vkfd_queue_slot(q));
+}
+
+/* The hardware has nothing of the queue. */
+static void delist(struct vkfd_queue *q)
+{
+	unlist(q);
+	unloaded(q);
 }
 
 /* Takes @only off the list, or all of @pdd's; with what the firmware saved if @save. */
@@ -179,6 +195,86 @@ static void delist_many(struct vkfd_pdd *pdd, struct vkfd_queue *only, bool save
 		if (save)
 			vkfd_queue_read_mqd(q);
 	}
+}
+
+static struct vkfd_queue *find_listed(struct vkfd_device *dev, u32 doorbell_dw)
+{
+	struct vkfd_pdd *pdd;
+	struct vkfd_queue *q;
+
+	list_for_each_entry(pdd, &dev->runlist.pdds, runlist.link)
+		list_for_each_entry(q, &pdd->runlist.queues, runlist)
+			if (q->doorbell_dw == doorbell_dw)
+				return q;
+	return NULL;
+}
+
+/*
+ * All compute queues should be off the hardware, but the firmware has given some up. As
+ * upstream: those that are still in a slot hang, and are reset, each for itself. They may
+ * be anybody's, whose lock is not held: they leave the list here and are noted; that they
+ * are not loaded any more is for their processes, see settle().
+ */
+static int reset_hung(struct vkfd_device *dev)
+{
+	u32 hqd[V9_MQD_HQD_DW], doorbell;
+	struct vkfd_queue *q;
+	unsigned int i, n = 0;
+
+	lockdep_assert_held(&dev->queue_lock);
+
+	for (i = 0; i < VKFD_NUM_CP_QUEUES; i++) {
+		if (!vkfd_hw_hqd_read(dev, vkfd_hw_slot(i), hqd))
+			continue;
+		doorbell = (hqd[mmCP_HQD_PQ_DOORBELL_CONTROL - mmCP_MQD_BASE_ADDR] &
+			    CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_OFFSET_MASK) >>
+			   CP_HQD_PQ_DOORBELL_CONTROL__DOORBELL_OFFSET__SHIFT;
+		q = find_listed(dev, doorbell);
+		if (!q || vkfd_hw_hqd_reset(dev, vkfd_hw_slot(i), VKFD_QUEUE_STOP_MS))
+			goto fail;
+		unlist(q);
+		vkfd_queue_note_reset(q);
+		n++;
+	}
+	if (n)
+		return 0;
+fail:
+	drm_err(&dev->drm, "the queues that hang cannot be reset one by one\n");
+	vkfd_hiq_give_up(dev);
+	return -ETIME;
+}
+
+/* Everything off the hardware. Queues of @pdd, too, may have been reset. */
+static int take_all_off(struct vkfd_device *dev)
+{
+	int err = vkfd_runlist_unmap(dev);
+
+	if (!err && vkfd_hiq_preemption_failed(dev))
+		err = reset_hung(dev);
+	return err;
+}
+
+/*
+ * Queues of @pdd that reset_hung() took off the list are no more. Whether @only, or any
+ * if that is NULL, is one of them.
+ */
+static bool settle(struct vkfd_pdd *pdd, struct vkfd_queue *only)
+{
+	struct vkfd_queue *q;
+	unsigned long id;
+	bool any = false;
+
+	lockdep_assert_held(&pdd->process->lock);
+	lockdep_assert_held(&pdd->dev->queue_lock);
+
+	xa_for_each(&pdd->process->queues.xa, id, q) {
+		if (q->pdd != pdd || !q->loaded || !list_empty(&q->runlist))
+			continue;
+		unloaded(q);
+		q->stopped = true;
+		any |= !only || q == only;
+	}
+	return any;
 }
 
 static int runlist_load(struct vkfd_pdd *pdd, struct vkfd_queue *only)
@@ -197,7 +293,8 @@ static int runlist_load(struct vkfd_pdd *pdd, struct vkfd_queue *only)
 		return 0;
 
 	mutex_lock(&dev->queue_lock);
-	err = vkfd_runlist_unmap(dev);
+	err = take_all_off(dev);
+	settle(pdd, NULL);
 	if (!err) {
 		xa_for_each(&pdd->process->queues.xa, id, q)
 			if (q->pdd == pdd && (!only || q == only) && vkfd_queue_may_load(q))
@@ -216,13 +313,16 @@ static int runlist_unload(struct vkfd_pdd *pdd, struct vkfd_queue *only, bool sa
 	struct vkfd_queue *q;
 	unsigned long id;
 	int err = 0, ret;
+	bool lost;
 
 	lockdep_assert_held(&pdd->process->lock);
 
 	mutex_lock(&dev->queue_lock);
+	lost = settle(pdd, only);
 	if (!pdd->runlist.count || (only && !only->loaded))
 		goto unlock;
-	err = vkfd_runlist_unmap(dev);
+	err = take_all_off(dev);
+	lost |= settle(pdd, only);
 	if (err == -ETIME) {
 		/* Nothing runs any more, but where they were is not known. */
 		xa_for_each(&pdd->process->queues.xa, id, q)
@@ -240,7 +340,7 @@ static int runlist_unload(struct vkfd_pdd *pdd, struct vkfd_queue *only, bool sa
 		drm_err_ratelimited(&dev->drm, "the other queues are not put back: %d\n", ret);
 unlock:
 	mutex_unlock(&dev->queue_lock);
-	return err;
+	return lost ? -ETIME : err;
 }
 
 static void runlist_forget(struct vkfd_pdd *pdd)

@@ -25,6 +25,12 @@
 #define V9_MQD_SH_DW			80
 /* 64-bit read index: the monotonic rptr at the last save by the firmware. */
 #define V9_MQD_READINDEX_DW		96
+/*
+ * MQD of an HIQ: doorbells (dword index on BAR2) of queues that did not let themselves
+ * be preempted; the driver clears them.
+ */
+#define V9_MQD_QUEUE_DOORBELL_ID0_DW	240
+#define V9_MQD_QUEUE_DOORBELL_IDS	16
 /* SDMA queues: dwords, and where the address of their write pointer is. */
 #define V9_SDMA_MQD_WPTR_POLL_DW	28
 

@@ -136,6 +136,10 @@
 #define mmCP_MEC_ME1_UCODE_ADDR                       (0x3E068 / 4)
 #define mmCP_MEC_ME1_UCODE_DATA                       (0x3E06C / 4)
 
+/* Waves of the queue that GRBM_GFX_CNTL selects: a pending dequeue request completes. */
+#define mmSPI_COMPUTE_QUEUE_RESET                     (0x0C76C / 4)
+#define SPI_COMPUTE_QUEUE_RESET__RESET_MASK                       0x00000001
+
 /* HQD bank, selected by GRBM_GFX_CNTL (me, pipe, queue) */
 #define mmCP_MQD_BASE_ADDR                            (0x0C914 / 4)
 #define mmCP_MQD_BASE_ADDR_HI                         (0x0C918 / 4)

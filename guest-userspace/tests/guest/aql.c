@@ -62,7 +62,7 @@ static void test_completion(void)
 	for (i = 1; i <= 5 * RING_PACKETS; i++) {
 		aql_signal_init(&sig[0], 1, event_slot(ev), ev->EventId);
 		put_write(&q, &word[0], i, NULL);
-		put_barrier(&q, AQL_TYPE_BARRIER_AND, NULL, &sig[0]);
+		put_barrier(&q, AQL_PACKET_BARRIER_AND, NULL, &sig[0]);
 		aql_queue_submit(&q);
 		late += event_wait(ev, LONG_MS) != HSAKMT_STATUS_SUCCESS;
 		wrong += sig[0].value != 0 || word[0] != i;
@@ -73,7 +73,7 @@ static void test_completion(void)
 	tap_is(wrong, 0, "by then the signal is 0, and what came before it is done");
 	tap_ok(aql_queue_wait_idle(&q, LONG_MS), "the read index is the write index");
 	for (i = 0; i < RING_PACKETS; i++)
-		wrong += (q.ring[i].head & 0xff) != AQL_TYPE_INVALID;
+		wrong += (q.ring[i].head & 0xff) != AQL_PACKET_INVALID;
 	tap_is(wrong, 0, "every slot of the ring is invalid again");
 	tap_is(aql_queue_destroy(&q), 0, "the queue is destroyed");
 	hsaKmtDestroyEvent(ev);
@@ -94,13 +94,13 @@ static void test_reserved(void)
 		aql_signal_init(&sig[2], 1, NULL, 0);
 		first = aql_queue_reserve(&q);
 		second = aql_queue_reserve(&q);
-		aql_barrier(second, AQL_TYPE_BARRIER_AND, NULL, 0, &sig[1]);
+		aql_barrier(second, AQL_PACKET_BARRIER_AND, NULL, 0, &sig[1]);
 		aql_queue_submit(&q);
-		put_barrier(&witness, AQL_TYPE_BARRIER_AND, NULL, &sig[2]);
+		put_barrier(&witness, AQL_PACKET_BARRIER_AND, NULL, &sig[2]);
 		aql_queue_submit(&witness);
 		late += !wait_signal(&sig[2], 0, LONG_MS);
 		early += sig[1].value != 1;
-		aql_barrier(first, AQL_TYPE_BARRIER_AND, NULL, 0, &sig[0]);
+		aql_barrier(first, AQL_PACKET_BARRIER_AND, NULL, 0, &sig[0]);
 		aql_queue_submit(&q);
 		late += !wait_signal(&sig[1], 0, LONG_MS) || sig[0].value != 0;
 		if (late)
@@ -127,7 +127,7 @@ static void test_chain(void)
 		aql_signal_init(&sig[CHAIN], 1, event_slot(ev), ev->EventId);
 		/* The last first, so that all of them have to wait. */
 		for (i = CHAIN; i--;) {
-			put_barrier(&q[i], AQL_TYPE_BARRIER_AND, &sig[i], NULL);
+			put_barrier(&q[i], AQL_PACKET_BARRIER_AND, &sig[i], NULL);
 			put_write(&q[i], &word[i], round, &sig[i + 1]);
 			aql_queue_submit(&q[i]);
 		}
@@ -163,11 +163,11 @@ static void test_fan(void)
 		aql_signal_init(&sig[i], 1, NULL, 0);
 
 	/* sig[0], a PM4 queue's word, opens all four; the fifth waits for them. */
-	aql_barrier(aql_queue_reserve(&q[4]), AQL_TYPE_BARRIER_OR, dep, 4, &sig[6]);
-	aql_barrier(aql_queue_reserve(&q[4]), AQL_TYPE_BARRIER_AND, dep, 4, &sig[5]);
+	aql_barrier(aql_queue_reserve(&q[4]), AQL_PACKET_BARRIER_OR, dep, 4, &sig[6]);
+	aql_barrier(aql_queue_reserve(&q[4]), AQL_PACKET_BARRIER_AND, dep, 4, &sig[5]);
 	aql_queue_submit(&q[4]);
 	for (i = 0; i < 4; i++) {
-		put_barrier(&q[i], AQL_TYPE_BARRIER_AND, &sig[0], dep[i]);
+		put_barrier(&q[i], AQL_PACKET_BARRIER_AND, &sig[0], dep[i]);
 		aql_queue_submit(&q[i]);
 	}
 	word[64] = 1;
@@ -192,7 +192,7 @@ static void test_fan(void)
 static HSAKMT_STATUS set_share(struct aql_queue *q, unsigned int percent)
 {
 	return hsaKmtUpdateQueue(q->res.QueueId, percent, HSA_QUEUE_PRIORITY_NORMAL, q->ring,
-				 q->size * AQL_BYTES, NULL);
+				 q->size * AQL_PACKET_SIZE, NULL);
 }
 
 /* Off in a barrier that waits, on again after it came true and without a doorbell. */
@@ -207,13 +207,13 @@ static void test_update(void)
 		aql_signal_init(&sig[0], 1, NULL, 0);
 		aql_signal_init(&sig[1], 1, NULL, 0);
 		aql_signal_init(&sig[2], 1, NULL, 0);
-		put_barrier(&q, AQL_TYPE_BARRIER_AND, &sig[0], &sig[1]);
+		put_barrier(&q, AQL_PACKET_BARRIER_AND, &sig[0], &sig[1]);
 		put_write(&q, &word[80], i, &sig[3]);
 		aql_signal_init(&sig[3], 1, NULL, 0);
 		aql_queue_submit(&q);
 		failed += set_share(&q, 0) != HSAKMT_STATUS_SUCCESS;
 		__atomic_store_n(&sig[0].value, 0, __ATOMIC_RELEASE);
-		put_barrier(&witness, AQL_TYPE_BARRIER_AND, NULL, &sig[2]);
+		put_barrier(&witness, AQL_PACKET_BARRIER_AND, NULL, &sig[2]);
 		aql_queue_submit(&witness);
 		late += !wait_signal(&sig[2], 0, LONG_MS);
 		early += sig[1].value != 1;
@@ -230,29 +230,65 @@ static void test_update(void)
 	aql_queue_destroy(&witness);
 }
 
-/* The command processor is no agent: it says so in the queue's own signal, and stops. */
+/*
+ * The command processor is no agent: it says so in the queue's own signal, with its event
+ * as ROCr has it, and stops. That is all that is said: KFD has no part in it, so there is
+ * no HW_EXCEPTION.
+ */
 static void test_error(void)
 {
+	HsaEvent *ev = event_new(&gpu, HSA_EVENTTYPE_SIGNAL, false);
+	HsaEvent *hw = event_new(&gpu, HSA_EVENTTYPE_HW_EXCEPTION, false);
 	struct aql_queue q, other;
 	struct aql_packet *p;
 
+	if (!ev || !hw)
+		tap_bail("no events");
 	create(&q);
 	create(&other);
+	aql_signal_init(q.error, 0, event_slot(ev), ev->EventId);
 	aql_signal_init(&sig[0], 1, NULL, 0);
 	aql_signal_init(&sig[1], 1, NULL, 0);
 	p = aql_queue_reserve(&q);
 	memset(p->body, 0, sizeof(p->body));
 	p->completion = 0;
-	__atomic_store_n(&p->head, AQL_TYPE_AGENT, __ATOMIC_RELEASE);
-	put_barrier(&q, AQL_TYPE_BARRIER_AND, NULL, &sig[0]);
+	__atomic_store_n(&p->head, AQL_PACKET_AGENT_DISPATCH, __ATOMIC_RELEASE);
+	put_barrier(&q, AQL_PACKET_BARRIER_AND, NULL, &sig[0]);
 	aql_queue_submit(&q);
-	tap_ok(wait_signal(q.error, 0x20, LONG_MS), "an agent dispatch: the queue's error signal says 0x20");
-	put_barrier(&other, AQL_TYPE_BARRIER_AND, NULL, &sig[1]);
+	tap_is(event_wait(ev, LONG_MS), 0, "an agent dispatch: the event of the queue's error signal fires");
+	tap_is(q.error->value, AQL_ERROR_PACKET, "which says what is wrong");
+	put_barrier(&other, AQL_PACKET_BARRIER_AND, NULL, &sig[1]);
 	aql_queue_submit(&other);
 	tap_ok(wait_signal(&sig[1], 0, LONG_MS), "another queue goes on");
 	tap_is(sig[0].value, 1, "what is behind it does not run");
 	tap_is(aql_queue_destroy(&q), 0, "the queue is destroyed");
+	/* Before the queue ends all that the hardware said of it is acted on. */
+	tap_is(hsaKmtWaitOnEvent(hw, 0), HSAKMT_STATUS_WAIT_TIMEOUT, "no HW_EXCEPTION");
 	aql_queue_destroy(&other);
+	hsaKmtDestroyEvent(ev);
+	hsaKmtDestroyEvent(hw);
+}
+
+/* A queue of a runtime that keeps no error signal: there it is HW_EXCEPTION. */
+static void test_error_untold(void)
+{
+	HsaEvent *hw = event_new(&gpu, HSA_EVENTTYPE_HW_EXCEPTION, false);
+	struct aql_packet *p;
+	struct aql_queue q;
+
+	if (!hw)
+		tap_bail("no event");
+	create(&q);
+	q.desc->inactive_signal = 0;
+	p = aql_queue_reserve(&q);
+	memset(p->body, 0, sizeof(p->body));
+	p->completion = 0;
+	__atomic_store_n(&p->head, AQL_PACKET_AGENT_DISPATCH, __ATOMIC_RELEASE);
+	aql_queue_submit(&q);
+	tap_is(event_wait(hw, LONG_MS), 0, "without error signal: HW_EXCEPTION");
+	tap_ok(set_share(&q, 100) != HSAKMT_STATUS_SUCCESS, "the queue cannot be started again");
+	tap_is(aql_queue_destroy(&q), 0, "the queue is destroyed");
+	hsaKmtDestroyEvent(hw);
 }
 
 int main(void)
@@ -274,6 +310,7 @@ int main(void)
 	test_fan();
 	test_update();
 	test_error();
+	test_error_untold();
 	gpu_close();
 	return tap_done();
 }

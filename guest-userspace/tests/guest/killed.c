@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A process is killed while its queues run, again and again: what it held on the
- * hardware - queue slots, VMIDs, doorbell slices, PASIDs, VRAM - is there for the
- * next one. A leak of any of them ends the series: there are 24 queue slots and
- * 8 VMIDs, and 254 slices (more rounds than that with VKFD_FULL).
+ * A process is killed while its queues run, of PM4, AQL and SDMA, again and again: what
+ * it held on the hardware - queue slots, VMIDs, doorbell slices, PASIDs, VRAM - is there
+ * for the next one. A leak of any of them ends the series: there are 24 slots for compute
+ * queues and 16 for SDMA, 8 VMIDs, and 254 slices (more rounds than that with VKFD_FULL).
  */
 #include <sched.h>
 #include <signal.h>
@@ -11,15 +11,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aql_queue.h"
 #include "gpu.h"
 #include "kfd.h"
 #include "queue.h"
+#include "sdma_queue.h"
 #include "tap.h"
 
 #define LONG_MS		60000u
 #define RING_BYTES	4096u
-#define QUEUES		24u
+#define PACKETS		64u	/* of an AQL ring */
+#define COMPUTE		24u
+#define SDMA		16u
 #define VMIDS		8u
+#define COPY_BYTES	(256u << 10)
+#define IB_DW		8u	/* of a queue's IB */
 
 enum how {
 	PARKED,		/* every queue waits for a word that never changes */
@@ -28,8 +34,23 @@ enum how {
 
 struct job {
 	enum how how;
-	unsigned int queues;
+	unsigned int pm4, aql, sdma;	/* queues of each kind */
 	int ready;	/* a byte is written when everything runs: 1 ok, 0 not */
+};
+
+/**
+ * struct victim - what a process to be killed has
+ * @word: for the GPU: the gate, and from 8 on one of each queue; 0 at first
+ * @ib: for AQL queues, each writes 1 to the queue's word
+ */
+struct victim {
+	const struct job *job;
+	struct queue pm4[COMPUTE];
+	struct aql_queue aql[COMPUTE];
+	struct sdma_queue sdma[SDMA];
+	volatile uint64_t *word;
+	uint32_t *ib;
+	char *from, *to;
 };
 
 static void say(int fd, char ok)
@@ -46,57 +67,130 @@ static void give_up(int fd)
 		pause();
 }
 
-static void keep_busy(struct queue *q, unsigned int n, volatile uint64_t *word)
+static unsigned int all_queues(const struct job *job)
 {
-	uint64_t value = 0;
+	return job->pm4 + job->aql + job->sdma;
+}
+
+/* The words: of PM4 queues, then AQL, then SDMA. */
+static volatile uint64_t *word_of(struct victim *v, unsigned int n)
+{
+	return &v->word[8 + n];
+}
+
+static void create(struct victim *v, const struct gpu *gpu)
+{
+	const struct job *job = v->job;
+	unsigned int i, bad = 0;
+
+	for (i = 0; i < job->pm4; i++)
+		bad += queue_create(&v->pm4[i], gpu, RING_BYTES) != HSAKMT_STATUS_SUCCESS;
+	for (i = 0; i < job->aql; i++)
+		bad += aql_queue_create(&v->aql[i], gpu, PACKETS) != HSAKMT_STATUS_SUCCESS;
+	for (i = 0; i < job->sdma; i++)
+		bad += sdma_queue_create(&v->sdma[i], gpu, RING_BYTES) != HSAKMT_STATUS_SUCCESS;
+	if (bad)
+		give_up(job->ready);
+}
+
+/* Each queue writes 1 to its word. */
+static void submit_writes(struct victim *v)
+{
+	const struct job *job = v->job;
+	unsigned int i, n = 0;
+	uint32_t *p;
+
+	for (i = 0; i < job->pm4; i++, n++) {
+		p = queue_reserve_wait(&v->pm4[i], PM4_WRITE64_DW, LONG_MS);
+		if (!p)
+			give_up(job->ready);
+		queue_commit(&v->pm4[i], pm4_write64(p, gpu_va(word_of(v, n)), 1));
+		queue_submit(&v->pm4[i]);
+	}
+	for (i = 0; i < job->aql; i++, n++) {
+		p = v->ib + i * IB_DW;
+		pm4_write64(p, gpu_va(word_of(v, n)), 1);
+		aql_pm4_ib(aql_queue_reserve(&v->aql[i]), gpu_va(p), PM4_WRITE64_DW, NULL);
+		aql_queue_submit(&v->aql[i]);
+	}
+	for (i = 0; i < job->sdma; i++, n++) {
+		p = sdma_queue_reserve(&v->sdma[i], SDMA_PKT_WRITE_DW + 1);
+		sdma_queue_commit(&v->sdma[i], sdma_write32(p, gpu_va(word_of(v, n)), 1));
+		sdma_queue_submit(&v->sdma[i]);
+	}
+}
+
+static void keep_busy(struct victim *v)
+{
+	const struct job *job = v->job;
 	unsigned int i;
+	uint32_t *p;
 
 	/* Ends by SIGKILL. */
 	for (;;) {
-		for (i = 0; i < n; i++) {
-			uint32_t *p = queue_reserve(&q[i], PM4_WRITE64_DW);
-
-			if (!p)
-				continue;
-			queue_commit(&q[i], pm4_write64(p, gpu_va(word), ++value));
-			queue_submit(&q[i]);
+		submit_writes(v);
+		for (i = 0; i < job->sdma; i++) {
+			p = sdma_queue_reserve(&v->sdma[i], SDMA_PKT_COPY_LINEAR_DW);
+			sdma_queue_commit(&v->sdma[i], sdma_copy(p, gpu_va(v->to), gpu_va(v->from),
+								 COPY_BYTES));
+			sdma_queue_submit(&v->sdma[i]);
 		}
+	}
+}
+
+/* Each queue waits for the gate, or the signal behind it, which stays as it is. */
+static void park(struct victim *v)
+{
+	struct aql_signal *never = (struct aql_signal *)&v->word[256];
+	const struct job *job = v->job;
+	unsigned int i;
+	uint32_t *p;
+
+	aql_signal_init(never, 1, NULL, 0);
+	for (i = 0; i < job->pm4; i++) {
+		p = queue_reserve_wait(&v->pm4[i], PM4_WAIT_MEM_DW, LONG_MS);
+		if (!p)
+			give_up(job->ready);
+		queue_commit(&v->pm4[i], pm4_wait_mem(p, gpu_va(v->word), WAIT_REG_MEM_EQ, 1, ~0u));
+		queue_submit(&v->pm4[i]);
+	}
+	for (i = 0; i < job->aql; i++) {
+		aql_barrier(aql_queue_reserve(&v->aql[i]), AQL_PACKET_BARRIER_AND, &never, 1, NULL);
+		aql_queue_submit(&v->aql[i]);
+	}
+	for (i = 0; i < job->sdma; i++) {
+		p = sdma_queue_reserve(&v->sdma[i], SDMA_PKT_POLL_REGMEM_DW);
+		sdma_queue_commit(&v->sdma[i], sdma_poll_mem(p, gpu_va(v->word), WAIT_REG_MEM_EQ, 1,
+							     ~0u));
+		sdma_queue_submit(&v->sdma[i]);
 	}
 }
 
 static void victim(const struct job *job)
 {
-	static struct queue q[QUEUES];
-	volatile uint64_t *word;
+	static struct victim v;
 	struct gpu gpu;
 	unsigned int i;
-	uint32_t *p;
 
+	v.job = job;
 	if (gpu_open(&gpu) != HSAKMT_STATUS_SUCCESS)
 		give_up(job->ready);
-	word = mem_alloc(&gpu, MEM_SYSTEM, GPU_PAGE);
-	if (!word || !mem_alloc(&gpu, MEM_VRAM, 1 << 20) ||
-	    !event_new(&gpu, HSA_EVENTTYPE_SIGNAL, false))
+	v.word = mem_alloc(&gpu, MEM_SYSTEM, GPU_PAGE);
+	v.ib = mem_alloc(&gpu, MEM_SYSTEM, GPU_PAGE);
+	v.from = mem_alloc(&gpu, MEM_VRAM, COPY_BYTES);
+	v.to = mem_alloc(&gpu, MEM_GTT, COPY_BYTES);
+	if (!v.word || !v.ib || !v.from || !v.to || !event_new(&gpu, HSA_EVENTTYPE_SIGNAL, false))
 		give_up(job->ready);
-	for (i = 0; i < job->queues; i++) {
-		if (queue_create(&q[i], &gpu, RING_BYTES) != HSAKMT_STATUS_SUCCESS)
-			give_up(job->ready);
-		p = queue_reserve(&q[i], PM4_WRITE64_DW);
-		queue_commit(&q[i], pm4_write64(p, gpu_va(&word[8 + i]), 1));
-		queue_submit(&q[i]);
-	}
-	for (i = 0; i < job->queues; i++)
-		if (!wait_word(&word[8 + i], 1, LONG_MS))
+	create(&v, &gpu);
+	submit_writes(&v);
+	for (i = 0; i < all_queues(job); i++)
+		if (!wait_word(word_of(&v, i), 1, LONG_MS))
 			give_up(job->ready);
 	if (job->how == BUSY) {
 		say(job->ready, 1);
-		keep_busy(q, job->queues, word);
+		keep_busy(&v);
 	}
-	for (i = 0; i < job->queues; i++) {
-		p = queue_reserve(&q[i], PM4_WAIT_MEM_DW);
-		queue_commit(&q[i], pm4_wait_mem(p, gpu_va(word), WAIT_REG_MEM_EQ, 1, ~0u));
-		queue_submit(&q[i]);
-	}
+	park(&v);
 	say(job->ready, 1);
 	for (;;)
 		pause();
@@ -172,7 +266,7 @@ static void series(const char *name, struct job job, unsigned int n)
 /* As many processes as there are VMIDs, killed together. */
 static void together(unsigned int rounds)
 {
-	struct job job = { .how = PARKED, .queues = QUEUES / VMIDS };
+	struct job job = { .how = PARKED, .pm4 = 1, .aql = COMPUTE / VMIDS - 1, .sdma = SDMA / VMIDS };
 	unsigned int round, i, good = 0;
 	pid_t pid[VMIDS];
 
@@ -190,7 +284,7 @@ static void together(unsigned int rounds)
 			finish(pid[i]);
 	}
 	tap_is(good, rounds * VMIDS, "%u times %u processes with %u queues each, killed together",
-	       rounds, VMIDS, job.queues);
+	       rounds, VMIDS, all_queues(&job));
 }
 
 int main(void)
@@ -204,10 +298,14 @@ int main(void)
 	gpu_id = kfd_gpu_id(NULL);
 	fd = kfd_open();
 	before = available(fd, gpu_id);
-	series("parked, all queues", (struct job){ .how = PARKED, .queues = QUEUES }, 5);
-	series("busy, all queues", (struct job){ .how = BUSY, .queues = QUEUES }, 5);
-	series("parked", (struct job){ .how = PARKED, .queues = 2 }, rounds);
-	series("busy", (struct job){ .how = BUSY, .queues = 2 }, rounds / 5);
+	series("parked, all queues", (struct job){ .how = PARKED, .pm4 = 12, .aql = 12, .sdma = SDMA }, 5);
+	series("busy, all queues", (struct job){ .how = BUSY, .pm4 = 12, .aql = 12, .sdma = SDMA }, 5);
+	series("parked", (struct job){ .how = PARKED, .pm4 = 2 }, rounds);
+	series("busy", (struct job){ .how = BUSY, .pm4 = 2 }, rounds / 5);
+	series("parked, one of each kind", (struct job){ .how = PARKED, .pm4 = 1, .aql = 1, .sdma = 1 },
+	       rounds / 5);
+	series("busy, one of each kind", (struct job){ .how = BUSY, .pm4 = 1, .aql = 1, .sdma = 1 },
+	       rounds / 5);
 	together(tap_full() ? 10 : 3);
 	end = now_ns() + LONG_MS * 1000000ull;
 	while (available(fd, gpu_id) != before && now_ns() < end)

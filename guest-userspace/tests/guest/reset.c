@@ -11,15 +11,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "driver.h"
 #include "gpu.h"
 #include "gpu_sysfs.h"
 #include "inject.h"
 #include "queue.h"
+#include "sdma_queue.h"
 #include "tap.h"
 
 #define WAIT_MS		30000u
 #define PM_TEST		"/sys/power/pm_test"
 #define PM_STATE	"/sys/power/state"
+#define PM_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
 
 static struct gpu gpu;
 
@@ -58,6 +61,21 @@ static bool runs(struct queue *q, HsaEvent *ev)
 	queue_commit(q, pm4_signal(p, event_slot(ev), ev->EventId));
 	queue_submit(q);
 	return event_wait(ev, WAIT_MS) == HSAKMT_STATUS_SUCCESS;
+}
+
+/* A new SDMA queue in a wait: it has passed what is before that. */
+static bool parked(struct sdma_queue *q)
+{
+	volatile uint64_t *word = mem_alloc(&gpu, MEM_SYSTEM, GPU_PAGE);
+	uint32_t *p;
+
+	if (!word || sdma_queue_create(q, &gpu, GPU_PAGE) != HSAKMT_STATUS_SUCCESS)
+		return false;
+	p = sdma_queue_reserve(q, SDMA_PKT_WRITE_DW + 1 + SDMA_PKT_POLL_REGMEM_DW);
+	p = sdma_write32(p, gpu_va(&word[0]), 1);
+	sdma_queue_commit(q, sdma_poll_mem(p, gpu_va(&word[1]), WAIT_REG_MEM_EQ, 1, ~0u));
+	sdma_queue_submit(q);
+	return wait_word(&word[0], 1, WAIT_MS);
 }
 
 static void works(void *unused)
@@ -156,9 +174,22 @@ static void sleep_and_go_on(void *unused)
 	gpu_close();
 }
 
+/**
+ * struct fault - how a process loses its queues
+ * @spec: what is injected
+ * @destroy: that it happened shows when a queue is asked to stop: a compute queue, or SDMA
+ */
+struct fault {
+	const char *spec;
+	enum { NO, COMPUTE, SDMA } destroy;
+};
+
 /* Ends in an error within the time the driver gives a queue to stop, and some. */
-static void lose_by_fault(void *spec)
+static void lose_by_fault(void *arg)
 {
+	const struct fault *f = arg;
+	const char *spec = f->spec;
+	struct sdma_queue sdma;
 	HsaEvent *never, *hw;
 	struct queue q;
 	uint64_t end;
@@ -171,24 +202,32 @@ static void lose_by_fault(void *spec)
 	if (queue_create(&q, &gpu, GPU_PAGE) != HSAKMT_STATUS_SUCCESS)
 		tap_bail("queue");
 	tap_ok(runs(&q, never), "the queue works");
+	if (f->destroy == SDMA && !parked(&sdma))
+		tap_bail("SDMA queue");
 	if (pthread_create(&t, NULL, waiter, never))
 		tap_bail("pthread_create");
 	if (inject_arm(spec))
-		tap_bail("%s: %s", (char *)spec, inject_error());
+		tap_bail("%s: %s", spec, inject_error());
 	/*
 	 * Something for the device to fail at. That a queue does not stop shows when it
 	 * is asked to; that the device is gone has to be noticed without that.
 	 */
-	queue_commit(&q, pm4_nop1(queue_reserve(&q, PM4_NOP1_DW)));
-	queue_submit(&q);
-	if (!strncmp(spec, "preempt", 7))
-		queue_destroy(&q);
+	if (f->destroy != SDMA) {
+		queue_commit(&q, pm4_nop1(queue_reserve(&q, PM4_NOP1_DW)));
+		queue_submit(&q);
+	}
+	if (f->destroy == COMPUTE)
+		tap_ok(queue_destroy(&q) != HSAKMT_STATUS_SUCCESS, "%s: DESTROY_QUEUE fails", spec);
+	else if (f->destroy == SDMA)
+		tap_ok(sdma_queue_destroy(&sdma) != HSAKMT_STATUS_SUCCESS,
+		       "%s: DESTROY_QUEUE of an SDMA queue fails", spec);
 	for (end = now_ns() + WAIT_MS * 1000000ull; !inject_fired(0) && now_ns() < end;)
 		usleep(1000);
-	tap_is(inject_fired(0), 1, "%s: fired", (char *)spec);
+	tap_is(inject_fired(0), 1, "%s: fired", spec);
 	pthread_join(t, &ret);
-	tap_ok((uintptr_t)ret != HSAKMT_STATUS_SUCCESS, "%s: an infinite wait is told", (char *)spec);
-	tap_ok(fired(hw), "%s: HW_EXCEPTION", (char *)spec);
+	tap_ok((uintptr_t)ret != HSAKMT_STATUS_SUCCESS, "%s: an infinite wait is told", spec);
+	tap_ok(fired(hw), "%s: HW_EXCEPTION", spec);
+	tap_is(hw->EventData.EventData.HwException.ResetType, 0, "%s: of the whole GPU", spec);
 	inject_disarm();
 	fflush(stdout);
 	_exit(0);
@@ -196,7 +235,9 @@ static void lose_by_fault(void *spec)
 
 int main(void)
 {
-	static char hang[] = "preempt:hang@1", gone[] = "device:gone@1";
+	/* Of a compute queue that hangs, scheduler firmware makes less (hang.c). */
+	struct fault hang = { driver_sched_policy() == 2 ? "preempt:hang@1" : "device:hang@1", COMPUTE };
+	struct fault sdma_hang = { "preempt:hang@1", SDMA }, gone = { "device:gone@1", NO };
 
 	tap_begin(150);
 	if (!gpu_sysfs_find())
@@ -210,16 +251,21 @@ int main(void)
 	if (access(PM_TEST, W_OK) || !write_text(PM_TEST, "devices")) {
 		tap_skip("this kernel cannot test suspend", "suspend and resume");
 	} else {
+		/* Otherwise the kernel spins for 5 s, which a busy host makes a lockup of. */
+		write_text(PM_DELAY, "0");
 		tap_child("a process sleeps through suspend", sleep_and_go_on, NULL);
+		write_text(PM_DELAY, "5");
 		write_text(PM_TEST, "none");
 		tap_child("a new process", works, NULL);
 	}
 	if (inject_open()) {
 		tap_skip("no fault injection in this device", "queues that do not stop");
 	} else {
-		tap_child("a queue does not stop", lose_by_fault, hang);
+		tap_child("a queue does not stop", lose_by_fault, &hang);
 		tap_child("a new process", works, NULL);
-		tap_child("the device does not answer", lose_by_fault, gone);
+		tap_child("an SDMA queue does not stop", lose_by_fault, &sdma_hang);
+		tap_child("a new process", works, NULL);
+		tap_child("the device does not answer", lose_by_fault, &gone);
 		gpu_unbind();
 		gpu_bind();
 		tap_child("a new process", works, NULL);

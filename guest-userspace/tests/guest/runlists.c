@@ -8,15 +8,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "driver.h"
 #include "gpu.h"
-#include "kfd.h"
 #include "queue.h"
-#include "sdma_queue.h"
+#include "raw_queue.h"
 #include "tap.h"
 
 #define LONG_MS		60000u
@@ -24,9 +22,6 @@
 #define QUEUES		64u
 #define PROCESSES	12u
 #define PER_PROCESS	3u
-#define LIMIT_COMPUTE	736u
-#define LIMIT_SDMA	16u
-#define RAW_RING	1024u
 
 static struct gpu gpu;
 static volatile uint64_t *word;	/* two pages of words for the GPU */
@@ -290,148 +285,40 @@ static void test_processes(void)
 		end(&m[i]);
 }
 
-/* ---- limits, without a thunk: its buffers would take more memory than there is ---- */
-
-/**
- * struct raw - queues made by ioctl
- * @mem: page of @n write and read pointers and words (32 bytes each), then the rings
- * @doorbell: the slice, mapped with the first
- */
-struct raw {
-	struct kfd_proc p;
-	char *mem;
-	volatile uint64_t *doorbell;
-	unsigned int n;
-	uint32_t id[LIMIT_COMPUTE + LIMIT_SDMA];
-	uint32_t slot[LIMIT_COMPUTE + LIMIT_SDMA];
-};
-
-#define RAW_HEAD	(PAGE_ALIGN((LIMIT_COMPUTE + LIMIT_SDMA) * 32u))
-#define PAGE_ALIGN(n)	(((n) + GPU_PAGE - 1) & ~(GPU_PAGE - 1))
-#define RAW_BYTES	(RAW_HEAD + PAGE_ALIGN((LIMIT_COMPUTE + LIMIT_SDMA) * RAW_RING))
-
-static volatile uint64_t *raw_words(struct raw *r, unsigned int i)
-{
-	return (volatile uint64_t *)(r->mem + i * 32ul);
-}
-
-static void raw_open(struct raw *r)
-{
-	uint32_t flags = KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE |
-			 KFD_IOC_ALLOC_MEM_FLAGS_NO_SUBSTITUTE;
-	uint64_t handle, offset;
-
-	memset(r, 0, sizeof(*r));
-	kfd_proc_open(&r->p);
-	r->mem = kfd_reserve_va(RAW_BYTES);
-	if (kfd_alloc(&r->p, gpu_va(r->mem), RAW_BYTES, flags, &handle, &offset) ||
-	    mmap(r->mem, RAW_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, r->p.render,
-		 (off_t)offset) == MAP_FAILED || kfd_map(&r->p, handle))
-		tap_bail("no memory");
-}
-
-static int raw_create(struct raw *r, uint32_t type)
-{
-	struct kfd_ioctl_create_queue_args c = {
-		.ring_base_address = gpu_va(r->mem + RAW_HEAD + r->n * RAW_RING),
-		.ring_size = RAW_RING,
-		.write_pointer_address = gpu_va(raw_words(r, r->n)),
-		.read_pointer_address = gpu_va(raw_words(r, r->n) + 1),
-		.gpu_id = r->p.gpu_id,
-		.queue_type = type,
-		.queue_percentage = 100,
-		.queue_priority = 7,
-	};
-	uint64_t at;
-	int err;
-
-	if (r->n == LIMIT_COMPUTE + LIMIT_SDMA) {
-		/* Only to be refused; the addresses of the last one will do. */
-		c.ring_base_address -= RAW_RING;
-		c.write_pointer_address -= 32;
-		c.read_pointer_address -= 32;
-	}
-	err = kfd_call(r->p.kfd, AMDKFD_IOC_CREATE_QUEUE, &c);
-	if (err)
-		return err;
-	at = c.doorbell_offset & 0x1fff;
-	if (!r->doorbell) {
-		void *map = mmap(NULL, 0x2000, PROT_READ | PROT_WRITE, MAP_SHARED, r->p.kfd,
-				 (off_t)(c.doorbell_offset & ~0x1fffull));
-
-		if (map == MAP_FAILED)
-			tap_bail("doorbells: %m");
-		r->doorbell = map;
-	}
-	r->id[r->n] = c.queue_id;
-	r->slot[r->n] = (uint32_t)(at / 8);
-	r->n++;
-	return 0;
-}
-
-/* Queue @i writes @value to its third word. */
-static void raw_submit(struct raw *r, unsigned int i, bool sdma, uint32_t value)
-{
-	volatile uint64_t *w = raw_words(r, i);
-	uint32_t *ring = (uint32_t *)(r->mem + RAW_HEAD + i * RAW_RING);
-	uint32_t *p = ring + (sdma ? w[0] / 4 : w[0]) % (RAW_RING / 4);
-	uint64_t wptr;
-
-	if (sdma)
-		wptr = w[0] + (uint64_t)(sdma_write32(p, gpu_va(&w[2]), value) - p) * 4;
-	else
-		wptr = w[0] + (uint64_t)(pm4_write64(p, gpu_va(&w[2]), value) - p);
-	__atomic_store_n(&w[0], wptr, __ATOMIC_RELEASE);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	r->doorbell[r->slot[i]] = wptr;
-}
-
-static unsigned int raw_all_run(struct raw *r, unsigned int compute, uint32_t value)
-{
-	unsigned int i, wrong = 0;
-
-	for (i = 0; i < r->n; i++)
-		raw_submit(r, i, i >= compute, value + i);
-	for (i = 0; i < r->n; i++)
-		wrong += !wait_word(&raw_words(r, i)[2], value + i, LONG_MS);
-	return wrong;
-}
+/* ---- limits ---- */
 
 static void limits(void *arg)
 {
-	static struct raw r;
-	struct kfd_ioctl_destroy_queue_args d;
-	unsigned int i, n, bad = 0;
+	static struct raw_queues r;
+	unsigned int i, bad = 0;
 	int *pipe_fd = arg;
 	char c = 1;
 
 	raw_open(&r);
-	while (r.n < LIMIT_COMPUTE && !raw_create(&r, KFD_IOC_QUEUE_TYPE_COMPUTE))
+	while (r.n < RAW_COMPUTE && !raw_create(&r, KFD_IOC_QUEUE_TYPE_COMPUTE))
 		;
-	if (!tap_is(r.n, LIMIT_COMPUTE, "%u compute queues in one process", LIMIT_COMPUTE))
+	if (!tap_is(r.n, RAW_COMPUTE, "%u compute queues in one process", RAW_COMPUTE))
 		tap_bail("the rest makes no sense");
 	tap_is(raw_create(&r, KFD_IOC_QUEUE_TYPE_COMPUTE), -EBUSY, "one more: EBUSY, no doorbell is left");
-	while (r.n < LIMIT_COMPUTE + LIMIT_SDMA && !raw_create(&r, KFD_IOC_QUEUE_TYPE_SDMA))
+	while (r.n < RAW_QUEUES && !raw_create(&r, KFD_IOC_QUEUE_TYPE_SDMA))
 		;
-	tap_is(r.n, LIMIT_COMPUTE + LIMIT_SDMA, "%u SDMA queues beside them", LIMIT_SDMA);
+	tap_is(r.n, RAW_QUEUES, "%u SDMA queues beside them", RAW_SDMA);
 	tap_is(raw_create(&r, KFD_IOC_QUEUE_TYPE_SDMA), -ENOMEM, "one more: ENOMEM");
-	tap_is(raw_all_run(&r, LIMIT_COMPUTE, 1 << 16), 0, "all of them run");
+	tap_is(raw_all_run(&r, 1 << 16, LONG_MS), 0, "all of them run");
 	/* The other process makes up the rest to 1024. */
 	if (write(pipe_fd[1], &c, 1) != 1 || read(pipe_fd[2], &c, 1) != 1)
 		tap_bail("the other process is gone");
-	tap_is(raw_all_run(&r, LIMIT_COMPUTE, 2 << 16), 0, "and again beside another process's");
-	for (i = 0, n = r.n; i < n; i += 37) {
-		d = (struct kfd_ioctl_destroy_queue_args) { .queue_id = r.id[i] };
-		bad += kfd_call(r.p.kfd, AMDKFD_IOC_DESTROY_QUEUE, &d) != 0;
-	}
+	tap_is(raw_all_run(&r, 2 << 16, LONG_MS), 0, "and again beside another process's");
+	for (i = 0; i < r.n; i += 37)
+		bad += raw_destroy(&r, i) != 0;
 	tap_is(bad, 0, "queues are destroyed; the exit takes the others");
-	kfd_proc_close(&r.p);
+	raw_close(&r);
 }
 
 static void test_limits(void)
 {
-	static struct raw r;
-	const unsigned int rest = 1024 - LIMIT_COMPUTE - LIMIT_SDMA;
+	static struct raw_queues r;
+	const unsigned int rest = 1024 - RAW_QUEUES;
 	int up[2], down[2], fds[4];
 	unsigned int bad = 0;
 	pid_t pid;
@@ -455,10 +342,10 @@ static void test_limits(void)
 			_exit(1);
 		while (r.n < rest && !raw_create(&r, KFD_IOC_QUEUE_TYPE_COMPUTE))
 			;
-		bad = r.n != rest || raw_all_run(&r, rest, 3 << 16);
+		bad = r.n != rest || raw_all_run(&r, 3 << 16, LONG_MS);
 		if (write(fds[3], &c, 1) != 1)
 			_exit(1);
-		bad = bad || raw_all_run(&r, rest, 4 << 16);
+		bad = bad || raw_all_run(&r, 4 << 16, LONG_MS);
 		_exit(bad ? 2 : 0);
 	}
 	tap_child("limits", limits, fds);

@@ -36,6 +36,13 @@ static void put_gate(struct sdma_queue *q, volatile uint64_t *at, uint32_t value
 	sdma_queue_commit(q, sdma_poll_mem(p, gpu_va(at), WAIT_REG_MEM_EQ, value, ~0u));
 }
 
+static void put_count(struct sdma_queue *q, volatile uint64_t *at)
+{
+	uint32_t *p = sdma_queue_reserve(q, SDMA_PKT_ATOMIC_DW);
+
+	sdma_queue_commit(q, sdma_add64(p, gpu_va(at), 1));
+}
+
 static void put_signal(struct sdma_queue *q, const HsaEvent *ev)
 {
 	uint32_t *p = sdma_queue_reserve(q, SDMA_SIGNAL_DW);
@@ -157,12 +164,14 @@ static HSAKMT_STATUS set_share(struct sdma_queue *q, unsigned int percent)
 /* Inactive: nothing runs. Active again: memory decides, and it goes on in its wait. */
 static void test_update(struct sdma_queue *witness)
 {
-	unsigned int i, early = 0, late = 0, failed = 0;
+	unsigned int i, early = 0, late = 0, failed = 0, again = 0;
 	struct sdma_queue q;
 
 	create(&q);
+	word[20] = 0;
 	for (i = 1; i <= 20; i++) {
 		word[16] = word[17] = 0;
+		put_count(&q, &word[20]);
 		put_gate(&q, &word[16], 1);
 		put_write(&q, &word[17], i);
 		sdma_queue_submit(&q);
@@ -183,12 +192,14 @@ static void test_update(struct sdma_queue *witness)
 		early += word[17] == i;
 		failed += set_share(&q, 100) != HSAKMT_STATUS_SUCCESS;
 		late += !sdma_queue_wait_idle(&q, LONG_MS) || word[17] != i || word[19] != i;
+		again += word[20] != i;
 		if (late)
 			break;
 	}
 	tap_is(failed, 0, "20 times off within a wait and on again");
 	tap_is(early, 0, "nothing runs while it is off");
 	tap_is(late, 0, "it goes on behind the wait, without another doorbell");
+	tap_is(again, 0, "and does nothing again that it has done");
 	sdma_queue_destroy(&q);
 }
 

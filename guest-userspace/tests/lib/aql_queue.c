@@ -14,12 +14,12 @@ HSAKMT_STATUS aql_queue_create(struct aql_queue *q, const struct gpu *g, uint32_
 
 	memset(q, 0, sizeof(*q));
 	q->size = size;
-	q->ring = mem_alloc(g, MEM_SYSTEM, size * AQL_BYTES);
+	q->ring = mem_alloc(g, MEM_SYSTEM, size * AQL_PACKET_SIZE);
 	q->desc = mem_alloc(g, MEM_SYSTEM, GPU_PAGE);
 	if (!q->ring || !q->desc)
 		return HSAKMT_STATUS_NO_MEMORY;
 	for (i = 0; i < size; i++)
-		q->ring[i].head = AQL_TYPE_INVALID;
+		q->ring[i].head = AQL_PACKET_INVALID;
 	/* Behind the descriptor, in the same page. */
 	q->error = (struct aql_signal *)(q->desc + 1);
 	aql_signal_init(q->error, 0, NULL, 0);
@@ -29,9 +29,9 @@ HSAKMT_STATUS aql_queue_create(struct aql_queue *q, const struct gpu *g, uint32_
 	q->res.QueueRptrValue = gpu_va(&q->desc->read_id);
 	q->res.QueueWptrValue = gpu_va(&q->desc->write_id);
 	s = hsaKmtCreateQueue(g->node, HSA_QUEUE_COMPUTE_AQL, 100, HSA_QUEUE_PRIORITY_NORMAL,
-			      q->ring, size * AQL_BYTES, NULL, &q->res);
+			      q->ring, size * AQL_PACKET_SIZE, NULL, &q->res);
 	if (s != HSAKMT_STATUS_SUCCESS) {
-		mem_free(q->ring, size * AQL_BYTES);
+		mem_free(q->ring, size * AQL_PACKET_SIZE);
 		mem_free(q->desc, GPU_PAGE);
 		q->ring = NULL;
 	}
@@ -48,7 +48,7 @@ HSAKMT_STATUS aql_queue_destroy(struct aql_queue *q)
 	if (s != HSAKMT_STATUS_SUCCESS)
 		return s;
 	mem_free(q->desc, GPU_PAGE);
-	s = mem_free(q->ring, q->size * AQL_BYTES);
+	s = mem_free(q->ring, q->size * AQL_PACKET_SIZE);
 	q->ring = NULL;
 	return s;
 }

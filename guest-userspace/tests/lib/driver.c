@@ -2,12 +2,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "driver.h"
 #include "tap.h"
+
+#define RELOAD_TRIES	100	/* 10 s */
 
 static int64_t module_number(const char *path)
 {
@@ -46,6 +50,31 @@ int driver_set_parameter(const char *name, const char *value)
 int driver_sched_policy(void)
 {
 	return (int)module_number("/sys/module/vkfd/parameters/sched_policy");
+}
+
+bool driver_reload(int policy)
+{
+	const char *path = getenv("VKFD_DRIVER");
+	char parameters[32];
+	unsigned int i;
+	long err;
+	int fd;
+
+	snprintf(parameters, sizeof(parameters), "sched_policy=%d", policy);
+	fd = open(path ? path : "", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	/* What a process held is let go of some time after its end. */
+	for (i = 0; i < RELOAD_TRIES; i++) {
+		err = syscall(SYS_delete_module, "vkfd", O_NONBLOCK);
+		if (!err || (errno != EWOULDBLOCK && errno != EBUSY))
+			break;
+		usleep(100000);
+	}
+	if (!err)
+		err = syscall(SYS_finit_module, fd, parameters, 0);
+	close(fd);
+	return !err;
 }
 
 uint32_t driver_entry_pasid(void)

@@ -24,6 +24,12 @@ int driver_set_parameter(const char *name, const char *value);
 int driver_sched_policy(void);
 
 /*
+ * Loads the module anew (VKFD_DRIVER) with this sched_policy, once nobody uses it; its
+ * counters start at 0. False, with errno: it cannot be unloaded, or not loaded again.
+ */
+bool driver_reload(int policy);
+
+/*
  * PASID of this process in interrupt entries made up for it. 0 where the driver assigns
  * VMIDs and knows the process by that: what the hardware may leave out is left out.
  */

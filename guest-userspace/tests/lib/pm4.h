@@ -19,6 +19,7 @@
 #define PM4_WAIT_MEM_DW		7u
 #define PM4_IB_DW		4u
 #define PM4_ACQUIRE_MEM_DW	7u
+#define PM4_ADD64_DW		9u
 
 static inline uint32_t pm4_lo(uint64_t v)
 {
@@ -113,6 +114,21 @@ static inline uint32_t *pm4_ib(uint32_t *p, uint64_t va, uint32_t dw)
 	*p++ = pm4_lo(va);
 	*p++ = pm4_hi(va) & INDIRECT_BUFFER__BASE_HI_MASK;
 	*p++ = (dw & INDIRECT_BUFFER__SIZE_MASK) | INDIRECT_BUFFER__VALID;
+	return p;
+}
+
+/* Adds @value to 64 bits at @va, atomically. */
+static inline uint32_t *pm4_add64(uint32_t *p, uint64_t va, uint64_t value)
+{
+	*p++ = PACKET3_COMPUTE(IT_ATOMIC_MEM, PM4_ADD64_DW - 1);
+	*p++ = TC_OP_ATOMIC_ADD | TC_OP__64 | TC_OP__NO_RETURN;
+	*p++ = pm4_lo(va);
+	*p++ = pm4_hi(va);
+	*p++ = pm4_lo(value);
+	*p++ = pm4_hi(value);
+	*p++ = 0;
+	*p++ = 0;
+	*p++ = 0;
 	return p;
 }
 

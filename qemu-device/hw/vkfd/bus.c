@@ -319,6 +319,9 @@ static void vkfd_op_trace(void *s, VKFDTraceId id, const uint64_t *a)
     case VKFD_TRACE_SCHED_BAD:
         trace_vkfd_err_sched_bad(s, a[0], a[1], a[2]);
         break;
+    case VKFD_TRACE_SCHED_GIVE_UP:
+        trace_vkfd_err_sched_give_up(s, a[0], a[1], a[2]);
+        break;
     case VKFD_TRACE_MAX:
         break;
     }

@@ -189,6 +189,9 @@ static inline void vkfd_hqd_set_parked(VKFDEngine *e, unsigned hqd,
     e->hqd[hqd].parked = parked;
     e->waiting_mask = (e->waiting_mask & ~(1ull << hqd)) |
                       (uint64_t)(parked == VKFD_PARKED_WAIT) << hqd;
+    if (parked != VKFD_PARKED_WAIT) {
+        e->sd.hqd_seen[hqd].n = 0;      /* the next wait may be for something else */
+    }
 }
 
 /* Lowest slot of a mask, which it leaves; the mask is not 0. */
@@ -213,6 +216,8 @@ void vkfd_hqd_set_wptr(VKFDEngine *e, unsigned hqd, uint64_t wptr);
 void vkfd_hqd_stop(VKFDEngine *e, unsigned hqd, VKFDStop why);
 /* False: the request was to save, and the MQD could not be written. */
 bool vkfd_hqd_dequeue(VKFDEngine *e, unsigned hqd, uint32_t request);
+/* SPI_COMPUTE_QUEUE_RESET: a pending dequeue of the selected queue completes. */
+void vkfd_hqd_reset_waves(VKFDEngine *e);
 /* Write the position to the MQD as a dequeue does. False: it cannot be written. */
 bool vkfd_hqd_save(VKFDEngine *e, unsigned hqd);
 
@@ -461,11 +466,23 @@ bool vkfd_sdma_rlc_load(VKFDEngine *e, unsigned engine, unsigned rlc,
 bool vkfd_sdma_rlc_unload(VKFDEngine *e, unsigned engine, unsigned rlc,
                           uint32_t *mqd);
 /*
- * State of a queue. If it is parked on memory *wait_pa is the physical address (as
- * vkfd_vm_translate() gives it), else UINT64_MAX. wait_pa may be NULL.
+ * Before an unload that is asked for by the driver: true if, by fault injection, the
+ * queue goes off later, or never; until then it executes nothing.
  */
+bool vkfd_sdma_rlc_preempt(VKFDEngine *e, unsigned engine, unsigned rlc);
+/* What unload leaves to be done of a queue that is off already. */
+void vkfd_sdma_rlc_take(VKFDEngine *e, unsigned engine, unsigned rlc, uint32_t *mqd);
 VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine,
-                                  unsigned rlc, uint64_t *wait_pa);
+                                  unsigned rlc);
+/*
+ * Bytes (4 or 8) of memory that a parked queue waits for to change, at *pa (as
+ * vkfd_vm_translate() gives it). 0: it is not parked, is about to look again, or waits
+ * for something else too, a register or a number of polls.
+ */
+unsigned vkfd_sdma_rlc_wait(const VKFDEngine *e, unsigned engine, unsigned rlc,
+                            uint64_t *pa);
+/* A parked queue evaluates its wait again, at the next run. */
+void vkfd_sdma_rlc_look(VKFDEngine *e, unsigned engine, unsigned rlc);
 
 /* ---- gpuvm.c ---- */
 

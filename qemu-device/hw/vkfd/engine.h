@@ -152,6 +152,7 @@ typedef enum VKFDTraceId {
     VKFD_TRACE_SCHED_VMID,      /* vmid, pasid or 0, page directory */
     VKFD_TRACE_SCHED_RUNLIST,   /* address, dwords read, VKFDSchedBad, where it ended */
     VKFD_TRACE_SCHED_BAD,       /* hqd, opcode, VKFDSchedBad */
+    VKFD_TRACE_SCHED_GIVE_UP,   /* queue that does not stop, slot, doorbell */
     VKFD_TRACE_MAX,
 } VKFDTraceId;
 
@@ -349,6 +350,8 @@ struct VKFDEngine {
     uint32_t extra_units;               /* the packet at hand costs these more */
     uint32_t sdma_active;               /* bit n: SDMA queue n is on */
     uint32_t sdma_waiting;              /* bit n: SDMA queue n is parked for a poll */
+    /* Of one parked on memory: bytes whose change ends the wait, 0: others do too. */
+    uint8_t sdma_wait_len[VKFD_NUM_SDMA_QUEUES];
     union {
         uint32_t dw[VKFD_SDMA_BYTES_PER_UNIT / 4];
         uint64_t qw[VKFD_SDMA_BYTES_PER_UNIT / 8];

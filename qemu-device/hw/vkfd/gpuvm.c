@@ -443,9 +443,7 @@ static void invalidate(VKFDEngine *e, unsigned hub, unsigned eng, uint32_t req)
     unsigned i;
 
     vkfd_inject_invalidate(e, hub, vmids);
-    if (hub == VKFD_HUB_GFX) {
-        vkfd_sched_invalidated(e, vmids);
-    }
+    vkfd_sched_invalidated(e, vmids);
     for (i = 0; i < VKFD_NUM_VMID; i++) {
         if (vmids & 1u << i) {
             memset(e->tlb[hub][i], 0, sizeof(e->tlb[hub][i]));

@@ -141,6 +141,11 @@ void vkfd_grbm_write(VKFDEngine *e, uint32_t dw, uint32_t val)
         e->regs[dw] = val;
         vkfd_hqd_poll_wptr(e, val);
         break;
+    case mmSPI_COMPUTE_QUEUE_RESET:
+        if (val & SPI_COMPUTE_QUEUE_RESET__RESET_MASK) {
+            vkfd_hqd_reset_waves(e);
+        }
+        break;
     case mmRLC_SAFE_MODE:
         /* The request is acknowledged by its own bit falling. */
         e->regs[dw] = val & ~RLC_SAFE_MODE__CMD_MASK;

@@ -216,6 +216,17 @@ bool vkfd_hqd_dequeue(VKFDEngine *e, unsigned hqd, uint32_t request)
     return ok;
 }
 
+void vkfd_hqd_reset_waves(VKFDEngine *e)
+{
+    int hqd = vkfd_grbm_hqd(e);
+
+    /* A device that stands still answers nothing. */
+    if (hqd >= 0 && e->inject.device == VKFD_INJECT_DEVICE_OK &&
+        HQD(&e->hqd[hqd], CP_HQD_DEQUEUE_REQUEST)) {
+        vkfd_hqd_dequeue(e, hqd, HQD(&e->hqd[hqd], CP_HQD_DEQUEUE_REQUEST));
+    }
+}
+
 void vkfd_hqd_load(VKFDEngine *e, unsigned hqd, const uint32_t *mqd,
                    const VKFDHqdLoad *l)
 {

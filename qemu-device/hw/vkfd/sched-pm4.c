@@ -346,9 +346,10 @@ static void unmap(VKFDEngine *e, uint16_t i, uint32_t action)
         vkfd_sched_save(e, i);  /* nobody else wants its slot */
         return;
     }
-    if (!q->engine && (vkfd_inject_on(e, VKFD_INJECT_AT_PREEMPT) || e->inject_blocked) &&
-        vkfd_inject_preempt(e, q->slot, save ? VKFD_DEQUEUE_SAVE_WAVES
-                                             : VKFD_DEQUEUE_RESET_WAVES)) {
+    if (q->engine ? vkfd_sdma_rlc_preempt(e, q->engine - 1, q->slot)
+                  : (vkfd_inject_on(e, VKFD_INJECT_AT_PREEMPT) || e->inject_blocked) &&
+                    vkfd_inject_preempt(e, q->slot, save ? VKFD_DEQUEUE_SAVE_WAVES
+                                                         : VKFD_DEQUEUE_RESET_WAVES)) {
         /* Also one that was lost: the firmware waits for it as for the others. */
         q->unmap = 1 + action;
         e->sd.unmapping++;
@@ -418,15 +419,102 @@ static void unmap_many(VKFDEngine *e, uint32_t sel, uint32_t pasid, uint32_t act
     }
 }
 
-/* The interface queue waits until every preemption is through. */
+/*
+ * The interface queue waits until every preemption is through, or for as long as the
+ * driver said, if it can be told (wait_deadline; -1: without end).
+ */
 static VKFDPm4Result wait_unmapped(VKFDEngine *e, const VKFDPm4Ctx *c)
 {
+    int64_t latency = e->sched.unmap_latency[SET_RESOURCES_HIQ] * VKFD_SCHED_LATENCY_NS;
+    int64_t end = (int64_t)e->ops.now_ns(e->opaque) + latency;
+    VKFDHqd *q = c->q;
+
     if (!e->sd.unmapping) {
         return VKFD_PM4_DONE;
     }
-    vkfd_hqd_set_parked(e, c->hqd, VKFD_PARKED_SCHED);
-    c->q->poll_now = 0;
+    if (q->parked != VKFD_PARKED_SCHED) {
+        q->wait_deadline = latency && (HQD(q, CP_MQD_BASE_ADDR) ||
+                                       HQD(q, CP_MQD_BASE_ADDR_HI)) ? end : -1;
+        vkfd_hqd_set_parked(e, c->hqd, VKFD_PARKED_SCHED);
+    } else if (q->wait_deadline > end) {
+        q->wait_deadline = end;         /* of another clock */
+    }
+    vkfd_sched_rearm(e);
+    q->poll_now = 0;
     return VKFD_PM4_PARK;
+}
+
+/* The firmware forgets a queue that did not stop; its slot is taken, and the driver's. */
+static void forget(VKFDEngine *e, uint16_t i)
+{
+    VKFDSchedQueue *q = vkfd_sched_q(e, i);
+    uint32_t action = q->unmap - 1;
+
+    vkfd_sched_leave_slot(e, i, VKFD_SCHED_STOPPED);
+    q->unmap = 0;
+    e->sd.unmapping--;
+    finish(e, i, action);
+}
+
+/* Tells the driver of compute queues that were not preempted in time, and forgets them. */
+static void give_up(VKFDEngine *e, VKFDHqd *ring)
+{
+    uint64_t mqd = vkfd_pair(HQD(ring, CP_MQD_BASE_ADDR), HQD(ring, CP_MQD_BASE_ADDR_HI));
+    uint32_t i, n = 0;
+
+    ring->wait_deadline = -1;
+    for (i = 0; i < e->sched.queue_top && n < V9_MQD_QUEUE_DOORBELL_IDS; i++) {
+        const VKFDSchedQueue *q = vkfd_sched_q(e, i);
+        uint32_t doorbell = vkfd_le32(q->doorbell);
+        uint64_t fault_va;
+
+        if (!q->unmap || q->engine) {
+            continue;
+        }
+        if (vkfd_vm_write(e, VKFD_HUB_GFX, 0,
+                          mqd + (V9_MQD_QUEUE_DOORBELL_ID0_DW + n) * 4, &doorbell,
+                          sizeof(doorbell), &fault_va) != VKFD_FAULT_NONE) {
+            vkfd_guest_error(e, "scheduler: the MQD of an HIQ cannot be written");
+            return;             /* it waits on: nobody would know */
+        }
+        n++;
+        vkfd_trace(e, VKFD_TRACE_SCHED_GIVE_UP, i, q->slot, q->doorbell, 0, 0, 0);
+        forget(e, i);
+    }
+    if (!e->sd.unmapping) {
+        wake_rings(e);
+    }
+}
+
+void vkfd_sched_check_unmaps(VKFDEngine *e, int64_t now)
+{
+    uint64_t mask = e->active_mask;
+
+    while (mask && e->sd.unmapping) {
+        VKFDHqd *q = &e->hqd[vkfd_mask_next(&mask)];
+
+        if (q->parked == VKFD_PARKED_SCHED && q->wait_deadline >= 0 &&
+            q->wait_deadline <= now) {
+            give_up(e, q);
+        }
+    }
+}
+
+/* When that is to be done next, -1: never. */
+int64_t vkfd_sched_unmap_deadline(const VKFDEngine *e)
+{
+    uint64_t mask = e->sd.unmapping ? e->active_mask : 0;
+    int64_t first = -1;
+
+    while (mask) {
+        const VKFDHqd *q = &e->hqd[vkfd_mask_next(&mask)];
+
+        if (q->parked == VKFD_PARKED_SCHED && q->wait_deadline >= 0 &&
+            (first < 0 || q->wait_deadline < first)) {
+            first = q->wait_deadline;
+        }
+    }
+    return first;
 }
 
 VKFDPm4Result vkfd_sched_unmap_queues(VKFDEngine *e, const VKFDPm4Ctx *c,

@@ -98,10 +98,12 @@ bool vkfd_sched_is_idle(VKFDEngine *e, uint16_t i, uint32_t vmid);
 
 /* ---- sched-wait.c ---- */
 
-/* Note what the queue of a slot waits on; false if it waits on no memory. */
-bool vkfd_sched_note(VKFDEngine *e, unsigned hqd);
+/* What was noted of a queue on a slot. */
+VKFDSchedSeen *vkfd_sched_seen(VKFDEngine *e, uint16_t i);
+/* Note what a queue on a slot waits on, and let it look again, unless that is done. */
+void vkfd_sched_note(VKFDEngine *e, uint16_t i);
 /* Parked, and found unsatisfied since it was noted? */
-bool vkfd_sched_noted(VKFDEngine *e, unsigned hqd);
+bool vkfd_sched_noted(VKFDEngine *e, uint16_t i);
 /* Into and out of the index of those that wait without a slot. */
 void vkfd_sched_watch(VKFDEngine *e, uint16_t i, const VKFDSchedSeen *seen);
 void vkfd_sched_unwatch(VKFDEngine *e, uint16_t i);
@@ -132,6 +134,9 @@ VKFDSchedBad vkfd_sched_map_queue(VKFDEngine *e, const uint32_t *body,
                                   uint16_t proc, uint8_t flags);
 /* A queue with unmap set left its slot; saved: it could go on. */
 void vkfd_sched_unmapped(VKFDEngine *e, uint16_t i, bool saved);
+/* Preemptions that take longer than the driver lets them; when to look next, or -1. */
+void vkfd_sched_check_unmaps(VKFDEngine *e, int64_t now);
+int64_t vkfd_sched_unmap_deadline(const VKFDEngine *e);
 
 /* ---- runlist.c ---- */
 

@@ -66,6 +66,9 @@ void vkfd_sched_run(VKFDEngine *e)
     }
     if (!stands_still(e)) {
         now = e->ops.now_ns(e->opaque);
+        if (e->sd.unmapping) {
+            vkfd_sched_check_unmaps(e, now);
+        }
         for (i = 0; i < VKFD_SCHED_ENGINES && left; i++) {
             if (e->sd.ready[i].n) {
                 left -= run_engine(e, i, left, now);
@@ -116,6 +119,9 @@ void vkfd_sched_rearm(VKFDEngine *e)
             }
         }
     }
+    if (e->sd.unmapping) {
+        earlier(&deadline, vkfd_sched_unmap_deadline(e), now);
+    }
     if (e->sd.parked.n) {
         if (s->tick <= 0 || s->tick - now > VKFD_SCHED_TICK_NS) {
             s->tick = now - now % VKFD_SCHED_TICK_NS + VKFD_SCHED_TICK_NS;
@@ -147,6 +153,9 @@ void vkfd_sched_timer(VKFDEngine *e)
         if (e->sd.ready[i].n) {
             vkfd_kick(e);
         }
+    }
+    if (e->sd.unmapping) {
+        vkfd_kick(e);
     }
     vkfd_sched_rearm(e);
 }

@@ -200,10 +200,23 @@ void vkfd_sched_hqd_off(VKFDEngine *e, unsigned hqd, uint32_t request)
 void vkfd_sched_rlc_off(VKFDEngine *e, unsigned engine, unsigned rlc)
 {
     uint16_t i = e->sd.rlc_owner[engine][rlc];
+    uint32_t mqd[V9_SDMA_MQD_DW];
+    VKFDSchedQueue *q;
+    bool saved = false;
 
-    if (i != VKFD_SCHED_NONE) {
-        vkfd_sched_leave_slot(e, i, VKFD_SCHED_STOPPED);
+    if (i == VKFD_SCHED_NONE) {
+        return;
     }
+    q = vkfd_sched_q(e, i);
+    vkfd_sched_leave_slot(e, i, VKFD_SCHED_STOPPED);
+    if (!q->unmap) {
+        return;
+    }
+    /* A preemption the firmware waited for. */
+    saved = q->unmap - 1 != UNMAP_QUEUES_RESET && read_mqd(e, q, mqd, V9_SDMA_MQD_DW);
+    vkfd_sdma_rlc_take(e, engine, rlc, saved ? mqd : NULL);
+    saved = saved && write_mqd(e, q, 0, mqd, V9_SDMA_MQD_DW);
+    vkfd_sched_unmapped(e, i, saved);
 }
 
 void vkfd_sched_swap_out(VKFDEngine *e, uint16_t i)
@@ -213,7 +226,7 @@ void vkfd_sched_swap_out(VKFDEngine *e, uint16_t i)
     VKFDSchedSeen seen = { .n = 0 };
 
     if (q->engine) {
-        VKFDSdmaState s = vkfd_sdma_rlc_state(e, q->engine - 1, q->slot, NULL);
+        VKFDSdmaState s = vkfd_sdma_rlc_state(e, q->engine - 1, q->slot);
 
         if (s == VKFD_SDMA_IDLE) {
             state = VKFD_SCHED_IDLE;
@@ -222,10 +235,11 @@ void vkfd_sched_swap_out(VKFDEngine *e, uint16_t i)
         }
     } else if (e->hqd[q->slot].stop) {
         state = VKFD_SCHED_STOPPED;
-    } else if (vkfd_sched_noted(e, q->slot)) {
-        seen = e->sd.hqd_seen[q->slot];
     } else if (hqd_idle(&e->hqd[q->slot])) {
         state = VKFD_SCHED_IDLE;
+    }
+    if (state == VKFD_SCHED_READY && vkfd_sched_noted(e, i)) {
+        seen = *vkfd_sched_seen(e, i);
     }
     e->counters[VKFD_CNT_QUEUE_SWAP]++;
     vkfd_trace(e, VKFD_TRACE_SCHED_SWAP, i, q->engine, q->slot, state, seen.n, 0);
@@ -259,19 +273,18 @@ VKFDSchedHold vkfd_sched_hold(VKFDEngine *e, uint16_t i, int64_t now)
         return VKFD_SCHED_HELD;
     }
     if (q->engine) {
-        VKFDSdmaState s = vkfd_sdma_rlc_state(e, q->engine - 1, q->slot, NULL);
+        VKFDSdmaState s = vkfd_sdma_rlc_state(e, q->engine - 1, q->slot);
 
-        if (s == VKFD_SDMA_IDLE || s == VKFD_SDMA_STOPPED) {
+        if (s == VKFD_SDMA_IDLE || s == VKFD_SDMA_STOPPED || vkfd_sched_noted(e, i)) {
             return VKFD_SCHED_SPARE;
         }
-        /* One that waits is not watched: it takes turns, as do busy ones. */
         return expired && s != VKFD_SDMA_HELD ? VKFD_SCHED_EXPIRED : VKFD_SCHED_HELD;
     }
     hqd = &e->hqd[q->slot];
     if (e->inject_blocked >> q->slot & 1) {
         return VKFD_SCHED_HELD;         /* an injected hang is not cured by a swap */
     }
-    if (hqd->stop || hqd_idle(hqd) || vkfd_sched_noted(e, q->slot)) {
+    if (hqd->stop || hqd_idle(hqd) || vkfd_sched_noted(e, i)) {
         return VKFD_SCHED_SPARE;
     }
     return expired ? VKFD_SCHED_EXPIRED : VKFD_SCHED_HELD;
@@ -303,11 +316,8 @@ static void note_parked(VKFDEngine *e)
         unsigned hqd = vkfd_mask_next(&mask);
         uint16_t i = e->sd.hqd_owner[hqd];
 
-        if (i != VKFD_SCHED_NONE && !e->hqd[hqd].poll_now &&
-            !(vkfd_sched_q(e, i)->flags & VKFD_SCHED_F_FIXED) &&
-            !vkfd_sched_noted(e, hqd) && vkfd_sched_note(e, hqd)) {
-            e->hqd[hqd].poll_now = 1;
-            vkfd_kick(e);
+        if (i != VKFD_SCHED_NONE && !(vkfd_sched_q(e, i)->flags & VKFD_SCHED_F_FIXED)) {
+            vkfd_sched_note(e, i);
         }
     }
 }
@@ -332,24 +342,33 @@ static int hqd_slot(VKFDEngine *e, uint16_t *best, VKFDSchedHold *hold, int64_t 
     return -1;
 }
 
+static int rlc_slot(VKFDEngine *e, unsigned engine, uint16_t *best, VKFDSchedHold *hold,
+                    int64_t now)
+{
+    const uint16_t *owner = e->sd.rlc_owner[engine];
+    int slot = vkfd_sdma_rlc_free(e, engine);
+    unsigned n;
+
+    for (n = 0; slot < 0 && n < VKFD_SCHED_SDMA_RLC; n++) {
+        if (owner[n] != VKFD_SCHED_NONE) {
+            better(e, owner[n], now, best, hold);
+        }
+    }
+    for (n = 0; slot < 0 && *hold != VKFD_SCHED_SPARE && n < VKFD_SCHED_SDMA_RLC; n++) {
+        if (owner[n] != VKFD_SCHED_NONE) {
+            vkfd_sched_note(e, owner[n]);
+        }
+    }
+    return slot;
+}
+
 int vkfd_sched_slot(VKFDEngine *e, unsigned engine, int64_t now)
 {
     VKFDSchedHold hold = VKFD_SCHED_HELD;
     uint16_t best = VKFD_SCHED_NONE;
-    int slot;
+    int slot = engine ? rlc_slot(e, engine - 1, &best, &hold, now)
+                      : hqd_slot(e, &best, &hold, now);
 
-    if (!engine) {
-        slot = hqd_slot(e, &best, &hold, now);
-    } else {
-        slot = vkfd_sdma_rlc_free(e, engine - 1);
-        for (unsigned n = 0; slot < 0 && n < VKFD_SCHED_SDMA_RLC; n++) {
-            uint16_t i = e->sd.rlc_owner[engine - 1][n];
-
-            if (i != VKFD_SCHED_NONE) {
-                better(e, i, now, &best, &hold);
-            }
-        }
-    }
     if (slot < 0 && best != VKFD_SCHED_NONE) {
         slot = vkfd_sched_q(e, best)->slot;
         vkfd_sched_swap_out(e, best);

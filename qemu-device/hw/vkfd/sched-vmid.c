@@ -126,6 +126,22 @@ static void evict(VKFDEngine *e, uint16_t proc)
     vkfd_sched_free_vmid(e, proc);
 }
 
+/* Does a queue run in it that is not the scheduler's: one it gave up, say? */
+static bool vmid_used(VKFDEngine *e, unsigned vmid)
+{
+    uint64_t mask = e->active_mask;
+
+    while (mask) {
+        unsigned hqd = vkfd_mask_next(&mask);
+
+        if (e->sd.hqd_owner[hqd] == VKFD_SCHED_NONE &&
+            vkfd_hqd_vmid(&e->hqd[hqd]) == vmid) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A VMID that is nobody's; else take that of the process that needs it least. */
 static unsigned get_vmid(VKFDEngine *e, int64_t now)
 {
@@ -142,7 +158,10 @@ static unsigned get_vmid(VKFDEngine *e, int64_t now)
             continue;
         }
         if (proc == VKFD_SCHED_NONE) {
-            return i;
+            if (!vmid_used(e, i)) {
+                return i;
+            }
+            continue;
         }
         hold = proc_hold(e, proc, now);
         if (hold > best_hold ||

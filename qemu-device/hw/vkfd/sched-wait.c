@@ -20,18 +20,36 @@ static unsigned bucket(uint64_t line)
     return (line * 0x9e3779b97f4a7c15ull) >> 52 & (VKFD_SCHED_HASH - 1);
 }
 
-/* Addresses a parked queue polls; 0 if there is none that can be watched. */
-static unsigned wait_addrs(const VKFDHqd *q, uint64_t *pa)
+VKFDSchedSeen *vkfd_sched_seen(VKFDEngine *e, uint16_t i)
 {
-    unsigned i, n = 0;
+    const VKFDSchedQueue *q = vkfd_sched_q(e, i);
 
-    if (q->parked != VKFD_PARKED_WAIT) {
+    return q->engine ? &e->sd.rlc_seen[q->engine - 1][q->slot] : &e->sd.hqd_seen[q->slot];
+}
+
+/*
+ * Addresses a queue on a slot polls, and how many bytes at each; 0 if there is none that
+ * can be watched, or it is about to look there anyway.
+ */
+static unsigned wait_addrs(VKFDEngine *e, uint16_t i, uint64_t *pa, uint8_t *len)
+{
+    const VKFDSchedQueue *sq = vkfd_sched_q(e, i);
+    const VKFDHqd *q;
+    unsigned k, n = 0;
+
+    if (sq->engine) {
+        *len = vkfd_sdma_rlc_wait(e, sq->engine - 1, sq->slot, pa);
+        return *len != 0;
+    }
+    q = &e->hqd[sq->slot];
+    *len = q->wait_len;
+    if (q->parked != VKFD_PARKED_WAIT || q->poll_now) {
         return 0;
     }
-    for (i = 0; i < q->wait_mem; i++) {
+    for (k = 0; k < q->wait_mem; k++) {
         /* Of a PRT page nothing ever changes. */
-        if (q->wait_pa[i] != UINT64_MAX) {
-            pa[n++] = q->wait_pa[i];
+        if (q->wait_pa[k] != UINT64_MAX) {
+            pa[n++] = q->wait_pa[k];
         }
     }
     return n;
@@ -44,29 +62,41 @@ static bool peek(VKFDEngine *e, uint64_t pa, unsigned len, uint64_t *v)
     return vkfd_pa_read(e, pa, v, len == 8 ? 8 : 4);
 }
 
-bool vkfd_sched_note(VKFDEngine *e, unsigned hqd)
+void vkfd_sched_note(VKFDEngine *e, uint16_t i)
 {
-    VKFDSchedSeen *s = &e->sd.hqd_seen[hqd];
-    unsigned i, n = wait_addrs(&e->hqd[hqd], s->pa);
+    VKFDSchedSeen *s = vkfd_sched_seen(e, i);
+    const VKFDSchedQueue *q = vkfd_sched_q(e, i);
+    VKFDSchedSeen now;
+    unsigned k;
 
-    s->n = 0;
-    for (i = 0; i < n; i++) {
-        if (!peek(e, s->pa[i], e->hqd[hqd].wait_len, &s->seen[i])) {
-            return false;
+    if (vkfd_sched_noted(e, i)) {
+        return;
+    }
+    now.n = wait_addrs(e, i, now.pa, &now.len);
+    if (!now.n) {
+        return;                 /* also one that was noted and has not looked yet */
+    }
+    for (k = 0; k < now.n; k++) {
+        if (!peek(e, now.pa[k], now.len, &now.seen[k])) {
+            return;
         }
     }
-    s->n = n;
-    s->len = e->hqd[hqd].wait_len;
-    return n;
+    *s = now;
+    if (q->engine) {
+        vkfd_sdma_rlc_look(e, q->engine - 1, q->slot);
+    } else {
+        e->hqd[q->slot].poll_now = 1;
+        vkfd_kick(e);
+    }
 }
 
-bool vkfd_sched_noted(VKFDEngine *e, unsigned hqd)
+bool vkfd_sched_noted(VKFDEngine *e, uint16_t i)
 {
-    const VKFDSchedSeen *s = &e->sd.hqd_seen[hqd];
+    const VKFDSchedSeen *s = vkfd_sched_seen(e, i);
     uint64_t pa[VKFD_SCHED_WAITS];
+    uint8_t len;
 
-    return s->n && s->len == e->hqd[hqd].wait_len && !e->hqd[hqd].poll_now &&
-           wait_addrs(&e->hqd[hqd], pa) == s->n &&
+    return s->n && wait_addrs(e, i, pa, &len) == s->n && len == s->len &&
            !memcmp(pa, s->pa, s->n * sizeof(pa[0]));
 }
 

@@ -84,9 +84,7 @@ void vkfd_sched_take_slot(VKFDEngine *e, uint16_t i, unsigned slot)
     vkfd_sched_set_state(e, i, VKFD_SCHED_ON_SLOT);
     q->slot = slot;
     *owner_of(e, q) = i;
-    if (!q->engine) {
-        e->sd.hqd_seen[slot].n = 0;
-    }
+    vkfd_sched_seen(e, i)->n = 0;
     if (q->proc != VKFD_SCHED_NONE) {
         e->sd.proc_slots[q->proc]++;
     }

@@ -30,6 +30,9 @@
 /* Quantum of a queue that names none, and the unit of those that are named. */
 #define VKFD_SCHED_QUANTUM_NS   1000000
 
+/* Unit of SET_RESOURCES.UNMAP_LATENCY. */
+#define VKFD_SCHED_LATENCY_NS   100000000ll
+
 #define VKFD_SCHED_NONE         0xffff  /* no queue, no process */
 #define VKFD_SCHED_SDMA         2       /* SDMA engines */
 #define VKFD_SCHED_SDMA_RLC     8       /* user queues of each */
@@ -87,7 +90,7 @@ typedef struct VKFDSchedProc {
 typedef struct VKFDSched {
     uint64_t queue_mask[2];     /* SET_RESOURCES of KIQ and HIQ */
     uint32_t vmid_mask[2];
-    uint32_t unmap_latency[2];  /* stored only */
+    uint32_t unmap_latency[2];  /* in VKFD_SCHED_LATENCY_NS; KIQ's is stored only */
     uint32_t queue_top;         /* entries of queue[] behind it are free */
     uint32_t proc_top;
     uint32_t ticks;
@@ -138,6 +141,7 @@ typedef struct VKFDSchedDerived {
     uint32_t by_pa[VKFD_SCHED_HASH];    /* node + 1, 0: none */
     VKFDSchedWait wait[VKFD_SCHED_NODES];
     VKFDSchedSeen hqd_seen[64];
+    VKFDSchedSeen rlc_seen[VKFD_SCHED_SDMA][VKFD_SCHED_SDMA_RLC];
     uint16_t hqd_owner[64];
     uint16_t rlc_owner[VKFD_SCHED_SDMA][VKFD_SCHED_SDMA_RLC];
     uint16_t vmid_owner[16];            /* process */

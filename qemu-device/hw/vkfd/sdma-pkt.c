@@ -206,7 +206,7 @@ static VKFDSdmaResult atomic(VKFDEngine *e, const VKFDSdmaCtx *c,
     }
     if ((c->header & SDMA_PKT_ATOMIC__LOOP) && a.op == VKFD_ATOMIC_CMPSWAP &&
         a.old != a.cmp) {
-        return vkfd_sdma_park_mem(e, c, va);
+        return vkfd_sdma_park_mem(e, c, va, len);
     }
     if (vkfd_tc_op_returns(tc)) {
         SDMA_ENG(e, c->id, ATOMIC_PREOP_LO) = a.old;

@@ -177,10 +177,14 @@ static inline void vkfd_sdma_set_active(VKFDEngine *e, unsigned id, bool active)
 static inline void vkfd_sdma_set_parked(VKFDEngine *e, unsigned id, uint8_t parked)
 {
     bool polled = parked == VKFD_PARKED_WAIT || parked == VKFD_PARKED_WPTR;
+    unsigned block = id % VKFD_SDMA_QUEUES;
 
     e->sdma[id].parked = parked;
     e->sdma[id].poll_now = 0;
     e->sdma_waiting = (e->sdma_waiting & ~(1u << id)) | (uint32_t)polled << id;
+    if (!polled && block >= VKFD_SDMA_BLOCK_RLC0) {
+        e->sd.rlc_seen[id / VKFD_SDMA_QUEUES][block - VKFD_SDMA_BLOCK_RLC0].n = 0;
+    }
 }
 
 /* Lowest queue of a mask, which it leaves; the mask is not 0. */
@@ -253,8 +257,9 @@ VKFDSdmaResult vkfd_sdma_ptepde_gen(VKFDEngine *e, const VKFDSdmaCtx *c,
 
 VKFDSdmaResult vkfd_sdma_poll_regmem(VKFDEngine *e, const VKFDSdmaCtx *c,
                                      const uint32_t *body);
-/* Wait for a change of the aligned word of memory at va, which was just read. */
-VKFDSdmaResult vkfd_sdma_park_mem(VKFDEngine *e, const VKFDSdmaCtx *c, uint64_t va);
+/* Wait for a change of the aligned len (4, 8) bytes of memory at va, just read. */
+VKFDSdmaResult vkfd_sdma_park_mem(VKFDEngine *e, const VKFDSdmaCtx *c, uint64_t va,
+                                  unsigned len);
 /* The queue is idle and polls its wptr memory. */
 void vkfd_sdma_park_wptr(VKFDEngine *e, unsigned id);
 

@@ -77,7 +77,7 @@ bool vkfd_sdma_rlc_load(VKFDEngine *e, unsigned engine, unsigned rlc,
 bool vkfd_sdma_rlc_unload(VKFDEngine *e, unsigned engine, unsigned rlc,
                           uint32_t *mqd)
 {
-    unsigned id, i;
+    unsigned id;
 
     if (!in_range(engine, rlc)) {
         return false;
@@ -87,6 +87,14 @@ bool vkfd_sdma_rlc_unload(VKFDEngine *e, unsigned engine, unsigned rlc,
         return false;
     }
     vkfd_sdma_off(e, id);
+    vkfd_sdma_rlc_take(e, engine, rlc, mqd);
+    return true;
+}
+
+void vkfd_sdma_rlc_take(VKFDEngine *e, unsigned engine, unsigned rlc, uint32_t *mqd)
+{
+    unsigned id = rlc_id(engine, rlc), i;
+
     for (i = 0; mqd && i < NUM_RUNS; i++) {
         uint32_t dw;
 
@@ -95,18 +103,29 @@ bool vkfd_sdma_rlc_unload(VKFDEngine *e, unsigned engine, unsigned rlc,
         }
     }
     SDMA(e, id, DOORBELL) = 0;
-    return true;
+}
+
+bool vkfd_sdma_rlc_preempt(VKFDEngine *e, unsigned engine, unsigned rlc)
+{
+    unsigned id = rlc_id(engine, rlc);
+
+    switch (vkfd_inject_sdma_preempt(e, id)) {
+    case VKFD_INJECT_SKIP:
+        return true;            /* lost: the queue goes on */
+    case VKFD_INJECT_STALL:
+        SDMA(e, id, RB_CNTL) &= ~SDMA0_GFX_RB_CNTL__RB_ENABLE_MASK;
+        return true;
+    default:
+        return false;
+    }
 }
 
 VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine,
-                                  unsigned rlc, uint64_t *wait_pa)
+                                  unsigned rlc)
 {
     const VKFDSdmaQueue *q;
     unsigned id;
 
-    if (wait_pa) {
-        *wait_pa = UINT64_MAX;
-    }
     if (!in_range(engine, rlc)) {
         return VKFD_SDMA_OFF;
     }
@@ -122,9 +141,6 @@ VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine,
         return VKFD_SDMA_HELD;
     }
     if (q->parked == VKFD_PARKED_WAIT || q->parked == VKFD_PARKED_WPTR) {
-        if (wait_pa && q->wait_mem) {
-            *wait_pa = q->wait_pa;
-        }
         return VKFD_SDMA_PARKED;
     }
     if (!vkfd_sdma_idle(e, id) && q->parked != VKFD_PARKED_SHORT) {
@@ -132,4 +148,28 @@ VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine,
     }
     /* More to do may come without a doorbell. */
     return vkfd_sdma_polls_wptr(e, id) ? VKFD_SDMA_PARKED : VKFD_SDMA_IDLE;
+}
+
+unsigned vkfd_sdma_rlc_wait(const VKFDEngine *e, unsigned engine, unsigned rlc,
+                            uint64_t *pa)
+{
+    unsigned id = rlc_id(engine, rlc), len;
+
+    if (!in_range(engine, rlc) || e->sdma[id].poll_now ||
+        vkfd_sdma_rlc_state(e, engine, rlc) != VKFD_SDMA_PARKED ||
+        !(e->sdma_waiting >> id & 1)) {
+        return 0;
+    }
+    *pa = e->sdma[id].wait_pa;
+    len = e->sdma_wait_len[id];
+    /* Not across two pages; nor of a page without memory, UINT64_MAX, which never changes. */
+    return len && !(*pa & (len - 1)) ? len : 0;
+}
+
+void vkfd_sdma_rlc_look(VKFDEngine *e, unsigned engine, unsigned rlc)
+{
+    if (in_range(engine, rlc) && (e->sdma_waiting >> rlc_id(engine, rlc) & 1)) {
+        e->sdma[rlc_id(engine, rlc)].poll_now = 1;
+        vkfd_kick(e);
+    }
 }

@@ -15,8 +15,9 @@ static bool timer_poll(VKFDEngine *e, const VKFDSdmaQueue *q)
     return q->parked && (int64_t)e->ops.now_ns(e->opaque) >= q->wait_deadline;
 }
 
+/* len: bytes of memory that nothing but a change of ends the wait; else 0. */
 static void park(VKFDEngine *e, unsigned id, uint8_t how, bool mem, uint64_t pa,
-                 uint64_t addr)
+                 uint64_t addr, unsigned len)
 {
     VKFDSdmaQueue *q = &e->sdma[id];
     int64_t now = e->ops.now_ns(e->opaque);
@@ -35,6 +36,7 @@ static void park(VKFDEngine *e, unsigned id, uint8_t how, bool mem, uint64_t pa,
     vkfd_sdma_set_parked(e, id, how);
     q->wait_mem = mem;
     q->wait_pa = pa;
+    e->sdma_wait_len[id] = len;
     q->wait_deadline = now + q->wait_interval;
     if (q->wait_interval == VKFD_WAIT_POLL_MAX_NS) {
         /* At whole multiples, so that all long waits wake the host together. */
@@ -55,13 +57,14 @@ static uint64_t watched(VKFDEngine *e, uint32_t vmid, uint64_t va)
            VKFD_FAULT_NONE && !prt ? pa : UINT64_MAX;
 }
 
-VKFDSdmaResult vkfd_sdma_park_mem(VKFDEngine *e, const VKFDSdmaCtx *c, uint64_t va)
+VKFDSdmaResult vkfd_sdma_park_mem(VKFDEngine *e, const VKFDSdmaCtx *c, uint64_t va,
+                                  unsigned len)
 {
     uint32_t polls, unused;
 
     vkfd_sdma_progress(e, c->id, &polls, &unused);
     vkfd_sdma_set_progress(e, c->id, polls, 0);
-    park(e, c->id, VKFD_PARKED_WAIT, true, watched(e, c->vmid, va), va);
+    park(e, c->id, VKFD_PARKED_WAIT, true, watched(e, c->vmid, va), va, len);
     return VKFD_SDMA_PARK;
 }
 
@@ -70,7 +73,7 @@ void vkfd_sdma_park_wptr(VKFDEngine *e, unsigned id)
     uint64_t va = vkfd_pair(SDMA(e, id, RB_WPTR_POLL_ADDR_LO) & ~3u,
                             SDMA(e, id, RB_WPTR_POLL_ADDR_HI));
 
-    park(e, id, VKFD_PARKED_WPTR, true, watched(e, vkfd_sdma_vmid(e, id), va), va);
+    park(e, id, VKFD_PARKED_WPTR, true, watched(e, vkfd_sdma_vmid(e, id), va), va, 8);
 }
 
 /*
@@ -90,9 +93,11 @@ static VKFDSdmaResult wait(VKFDEngine *e, const VKFDSdmaCtx *c, bool mem,
     }
     vkfd_sdma_set_progress(e, c->id, polls, 0);
     if (mem) {
-        return vkfd_sdma_park_mem(e, c, addr);
+        /* Polls that are counted have to be made. */
+        return vkfd_sdma_park_mem(e, c, addr,
+                                  retry == SDMA_POLL_REGMEM_RETRY_FOREVER ? 4 : 0);
     }
-    park(e, c->id, VKFD_PARKED_WAIT, false, 0, addr);
+    park(e, c->id, VKFD_PARKED_WAIT, false, 0, addr, 0);
     return VKFD_SDMA_PARK;
 }
 

@@ -8,8 +8,10 @@
 #include <vkfd/regs_sdma.h>
 
 static struct {
-    bool loaded;
+    bool loaded, look;          /* look: it was asked to */
     VKFDSdmaState state;
+    unsigned wait_len;
+    uint64_t wait_pa;
     uint32_t vmid;
     uint32_t mqd[V9_SDMA_MQD_DW];
 } rlcs[VKFD_SCHED_SDMA][VKFD_SCHED_SDMA_RLC];
@@ -54,14 +56,43 @@ bool vkfd_sdma_rlc_unload(VKFDEngine *e, unsigned engine, unsigned rlc, uint32_t
     return true;
 }
 
-VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine, unsigned rlc,
-                                  uint64_t *wait_pa)
+bool vkfd_sdma_rlc_preempt(VKFDEngine *e, unsigned engine, unsigned rlc)
 {
     (void)e;
-    if (wait_pa) {
-        *wait_pa = UINT64_MAX;
-    }
+    (void)engine;
+    (void)rlc;
+    return false;
+}
+
+void vkfd_sdma_rlc_take(VKFDEngine *e, unsigned engine, unsigned rlc, uint32_t *mqd)
+{
+    (void)e;
+    (void)engine;
+    (void)rlc;
+    (void)mqd;
+}
+
+VKFDSdmaState vkfd_sdma_rlc_state(const VKFDEngine *e, unsigned engine, unsigned rlc)
+{
+    (void)e;
     return rlcs[engine][rlc].loaded ? rlcs[engine][rlc].state : VKFD_SDMA_OFF;
+}
+
+unsigned vkfd_sdma_rlc_wait(const VKFDEngine *e, unsigned engine, unsigned rlc,
+                            uint64_t *pa)
+{
+    (void)e;
+    if (!rlcs[engine][rlc].loaded || rlcs[engine][rlc].look) {
+        return 0;
+    }
+    *pa = rlcs[engine][rlc].wait_pa;
+    return rlcs[engine][rlc].wait_len;
+}
+
+void vkfd_sdma_rlc_look(VKFDEngine *e, unsigned engine, unsigned rlc)
+{
+    (void)e;
+    rlcs[engine][rlc].look = true;
 }
 
 static List list;
@@ -184,8 +215,50 @@ static void test_more_than_slots(void)
     bus_free(b);
 }
 
+/*
+ * Nine queues on eight slots, of which one waits on memory. It gives its slot away only
+ * after what is there was noted and it has looked again, and what is noted then counts.
+ */
+static void test_watch(void)
+{
+    Bus *b = start();
+    unsigned i, n = 3;
+
+    map(b, 0, 9, false);
+    for (i = 0; i < 8; i++) {
+        rlcs[0][i].look = false;
+    }
+    rlcs[0][n].state = VKFD_SDMA_PARKED;
+    rlcs[0][n].wait_len = 4;
+    rlcs[0][n].wait_pa = SQ_FLAG(0);
+    set_vram32(b, SQ_FLAG(0), 5);
+    vkfd_engine_run(b->e);
+    for (i = 0; i < 8; i++) {
+        CHECK_EQ(rlcs[0][i].look, i == n);
+    }
+    CHECK_EQ(sq_count(b, VKFD_SCHED_PARKED), 0);
+    /* before it has looked nothing goes on */
+    vkfd_engine_run(b->e);
+    CHECK_EQ(sq_count(b, VKFD_SCHED_PARKED), 0);
+    /* a store between the note and the look that the look did not see */
+    set_vram32(b, SQ_FLAG(0), 6);
+    rlcs[0][n].look = false;
+    vkfd_engine_run(b->e);
+    CHECK_EQ(sq_count(b, VKFD_SCHED_PARKED), 1);
+    CHECK_EQ(sq_state(b, n), VKFD_SCHED_PARKED);
+    CHECK_EQ(sq_count(b, VKFD_SCHED_READY), 0);
+    check_derived(b);
+    /* the first poll finds that memory is not what was noted */
+    rlcs[0][0].state = VKFD_SDMA_IDLE;
+    bus_advance(b, VKFD_SCHED_TICK_NS);
+    CHECK_EQ(sq_state(b, n), VKFD_SCHED_ON_SLOT);
+    check_derived(b);
+    bus_free(b);
+}
+
 int main(void)
 {
+    test_watch();
     test_load();
     test_unmap();
     test_more_than_slots();

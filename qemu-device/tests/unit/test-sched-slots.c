@@ -594,6 +594,34 @@ static void test_store_before_swap(void)
     bus_free(b);
 }
 
+/*
+ * Noted at 0 in a wait for 1, which came true before the look; now it waits at the same
+ * address for 0. What was noted says nothing about this wait.
+ */
+static void test_note_of_before(void)
+{
+    Bus *b = sched_start(KFD_VMIDS, 1);
+
+    sq_init(b, 0);
+    sq_init(b, 1);
+    sq_wait(b, 0, 1);
+    sq_wait(b, 0, 0);
+    sq_write(b, 0, SQ_OUT(0), 1);
+    sq_publish(b, 0);
+    map_many(b, 2, 2);
+    sq_wait(b, 1, 1);
+    sq_kick(b, 1);
+    vkfd_engine_run(b->e);
+    CHECK_EQ(b->e->sd.hqd_seen[sq_entry(b, 0)->slot].n, 1);
+    set_vram32(b, SQ_FLAG(0), 1);
+    bus_run(b);
+    CHECK_EQ(sq_state(b, 0), VKFD_SCHED_PARKED);
+    set_vram32(b, SQ_FLAG(0), 0);
+    bus_advance(b, 2 * VKFD_SCHED_TICK_NS);
+    CHECK_EQ(vram32(b, SQ_OUT(0)), 1);
+    bus_free(b);
+}
+
 /* Two processes that share a VMID, with different pages at one address. */
 static void test_address_spaces(void)
 {
@@ -658,6 +686,7 @@ static void test_no_poll_address(void)
 int main(void)
 {
     test_store_before_swap();
+    test_note_of_before();
     test_address_spaces();
     test_no_poll_address();
     test_short_work();

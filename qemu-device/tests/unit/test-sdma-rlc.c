@@ -31,7 +31,6 @@ static void test_load(void)
     Bus *b = sdma_start();
     uint32_t mqd[V9_SDMA_MQD_DW];
     unsigned n = RLC(0, 0), i;
-    uint64_t pa;
 
     SEMIT(b, n, FENCE(OUT_VA, 1), TRAP(5));
     make_mqd(b, n, mqd);
@@ -42,17 +41,17 @@ static void test_load(void)
     CHECK(!vkfd_sdma_rlc_load(b->e, 0, 8, TEST_VMID, mqd));
     CHECK(!vkfd_sdma_rlc_load(b->e, 0, 0, 16, mqd));
     CHECK(!vkfd_sdma_rlc_unload(b->e, 0, 0, mqd));
-    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 0, 0, &pa), VKFD_SDMA_OFF);
-    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 9, 9, &pa), VKFD_SDMA_OFF);
+    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 0, 0), VKFD_SDMA_OFF);
+    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 9, 9), VKFD_SDMA_OFF);
     CHECK(vkfd_sdma_rlc_load(b->e, 0, 0, TEST_VMID, mqd));
     CHECK(!vkfd_sdma_rlc_load(b->e, 0, 0, TEST_VMID, mqd));
     CHECK_EQ(vkfd_sdma_rlc_free(b->e, 0), 1);
     /* wptr was in memory: it runs without a doorbell, in the VMID it was given */
-    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 0, 0, &pa), VKFD_SDMA_BUSY);
+    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 0, 0), VKFD_SDMA_BUSY);
     bus_run(b);
     CHECK_EQ(vram32(b, OUT), 1);
     CHECK_EQ(ih_dw(b, 0, 0), 0x8802e008);
-    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 0, 0, &pa), VKFD_SDMA_IDLE);
+    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 0, 0), VKFD_SDMA_IDLE);
     /* and by its doorbell */
     SEMIT(b, n, FENCE(OUT_VA, 2));
     sdma_go(b, n);
@@ -78,12 +77,12 @@ static void test_load(void)
     make_mqd(b, n, mqd);
     mqd[V9_SDMA_MQD_WPTR_POLL_ADDR_HI_DW] = BAD_VA >> 32;
     CHECK(vkfd_sdma_rlc_load(b->e, 1, 7, TEST_VMID, mqd));
-    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 1, 7, &pa), VKFD_SDMA_STOPPED);
+    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 1, 7), VKFD_SDMA_STOPPED);
     CHECK_EQ(counter(b, VKFD_CNT_VM_FAULT), 1);
     CHECK_EQ(ih_dw(b, 0, 0), 0x88080012);
     CHECK_EQ(rd(b, mmMMHUB_VM_L2_PROTECTION_FAULT_STATUS) >> 9 & 0x1ff, 46);
     CHECK(vkfd_sdma_rlc_unload(b->e, 1, 7, mqd));
-    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 1, 7, &pa), VKFD_SDMA_OFF);
+    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 1, 7), VKFD_SDMA_OFF);
     /* no address: wptr of the MQD */
     make_mqd(b, n, mqd);
     mqd[V9_SDMA_MQD_WPTR_POLL_ADDR_LO_DW] = mqd[V9_SDMA_MQD_WPTR_POLL_ADDR_HI_DW] = 0;
@@ -93,6 +92,38 @@ static void test_load(void)
     CHECK(vkfd_sdma_rlc_load(b->e, 1, 7, TEST_VMID, mqd));
     bus_run(b);
     CHECK_EQ(vram32(b, OUT), 7);
+    bus_free(b);
+}
+
+/* Of a page without memory nothing ever changes; and wptr may lie across two pages. */
+static void test_nothing_to_watch(void)
+{
+    const uint64_t va = 0x400007000ull;
+    Bus *b = sdma_start();
+    uint32_t mqd[V9_SDMA_MQD_DW];
+    unsigned n = RLC(0, 0);
+    uint64_t pa;
+
+    vm_map(b, va, AMDGPU_PTE_PRT);
+    SEMIT(b, n, POLL_MEM(WAIT_REG_MEM_EQ, va, 1, ~0u, 0xfff));
+    make_mqd(b, n, mqd);
+    vkfd_sdma_rlc_load(b->e, 0, 0, TEST_VMID, mqd);
+    bus_run(b);
+    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 0, 0), VKFD_SDMA_PARKED);
+    CHECK_EQ(vkfd_sdma_rlc_wait(b->e, 0, 0, &pa), 0);
+    vkfd_sdma_rlc_unload(b->e, 0, 0, NULL);
+
+    sdma_wptrs[n] = 0;
+    set_vram64(b, OUT + 0xffc, 0);
+    make_mqd(b, n, mqd);
+    mqd[V9_SDMA_MQD_WPTR_POLL_ADDR_LO_DW] = LO(OUT_VA + 0xffc);
+    mqd[V9_SDMA_MQD_WPTR_POLL_ADDR_HI_DW] = HI(OUT_VA);
+    mqd[V9_SDMA_MQD_RB_CNTL_DW + mmSDMA0_GFX_RB_WPTR_POLL_CNTL - mmSDMA0_GFX_RB_CNTL] =
+        SDMA0_GFX_RB_WPTR_POLL_CNTL__ENABLE_MASK;
+    vkfd_sdma_rlc_load(b->e, 0, 0, TEST_VMID, mqd);
+    bus_run(b);
+    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 0, 0), VKFD_SDMA_PARKED);
+    CHECK_EQ(vkfd_sdma_rlc_wait(b->e, 0, 0, &pa), 0);
     bus_free(b);
 }
 
@@ -118,8 +149,17 @@ static void test_move_parked(void)
     vkfd_sdma_rlc_load(b->e, 0, 2, TEST_VMID, mqd);
     bus_run(b);
     CHECK_EQ(vram32(b, OUT), 1);
-    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 0, 2, &pa), VKFD_SDMA_PARKED);
+    CHECK_EQ(vkfd_sdma_rlc_state(b->e, 0, 2), VKFD_SDMA_PARKED);
+    CHECK_EQ(vkfd_sdma_rlc_wait(b->e, 0, 2, &pa), 4);
     CHECK_EQ(pa, FLAG);
+    /* about to look again, then it has */
+    vkfd_sdma_rlc_look(b->e, 0, 2);
+    CHECK_EQ(vkfd_sdma_rlc_wait(b->e, 0, 2, &pa), 0);
+    bus_run(b);
+    CHECK_EQ(vkfd_sdma_rlc_wait(b->e, 0, 2, &pa), 4);
+    CHECK_EQ(vkfd_sdma_rlc_wait(b->e, 0, 3, &pa), 0);
+    CHECK_EQ(vkfd_sdma_rlc_wait(b->e, 2, 0, &pa), 0);
+    vkfd_sdma_rlc_look(b->e, 2, 8);
     CHECK(vkfd_sdma_rlc_unload(b->e, 0, 2, mqd));
     CHECK_EQ(b->timer[VKFD_TIMER_WAIT], -1);
     CHECK_EQ(mqd[V9_SDMA_MQD_RB_RPTR_DW], 8);
@@ -520,6 +560,7 @@ static void test_inject_device(void)
 int main(void)
 {
     test_load();
+    test_nothing_to_watch();
     test_move_parked();
     test_move_copy();
     test_migrate();
