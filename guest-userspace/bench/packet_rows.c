@@ -109,7 +109,7 @@ static bool aql_run(struct bench *b, const struct row *r, bool all, struct stopw
 
 	aql_signal_init(b->signal, all ? r->n : 1, NULL, 0);
 	for (i = 0; i < r->n; i++)
-		aql_barrier(aql_queue_reserve(&b->aql), AQL_TYPE_BARRIER_AND, NULL, 0,
+		aql_barrier(aql_queue_reserve(&b->aql), AQL_PACKET_BARRIER_AND, NULL, 0,
 			    all || i + 1 == r->n ? b->signal : NULL);
 	stopwatch_start(w);
 	aql_queue_submit(&b->aql);

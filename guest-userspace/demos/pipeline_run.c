@@ -288,7 +288,7 @@ static void submit_aql(const struct pipeline *pl, unsigned int i, uint32_t gate)
 	for (d = 0; d < s->deps; d += n) {
 		for (n = 0; n < 5 && d + n < s->deps; n++)
 			dep[n] = pl->stage[s->dep[d + n]].signal;
-		aql_barrier(aql_queue_reserve(&s->aql), AQL_TYPE_BARRIER_AND, dep, n, NULL);
+		aql_barrier(aql_queue_reserve(&s->aql), AQL_PACKET_BARRIER_AND, dep, n, NULL);
 	}
 	aql_pm4_ib(aql_queue_reserve(&s->aql), gpu_va(s->ib), (uint32_t)(p - s->ib), s->signal);
 	aql_queue_submit(&s->aql);

@@ -132,7 +132,7 @@ static void submit_aql(unsigned int i, unsigned int round)
 	aql_signal_init(gate, 1, NULL, 0);
 	aql_signal_init(done, 1, event_slot(e), e->EventId);
 	pm4_write64(p, gpu_va(&fence[(PM4S + i) * LINE]), round);
-	aql_barrier(aql_queue_reserve(&aql[i]), AQL_TYPE_BARRIER_AND, &gate, 1, NULL);
+	aql_barrier(aql_queue_reserve(&aql[i]), AQL_PACKET_BARRIER_AND, &gate, 1, NULL);
 	aql_pm4_ib(aql_queue_reserve(&aql[i]), gpu_va(p), PM4_WRITE64_DW, done);
 	aql_queue_submit(&aql[i]);
 }

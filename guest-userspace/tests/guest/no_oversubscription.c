@@ -12,7 +12,7 @@
 
 #include "driver.h"
 #include "inject.h"
-#include "raw_queue.h"
+#include "raw_set.h"
 #include "tap.h"
 
 #define LONG_MS		60000u
@@ -20,13 +20,13 @@
 #define SDMA		16u
 #define VMIDS		8u
 
-static struct raw_queues r;
+static struct raw_set r;
 
 static unsigned int create(uint32_t type, unsigned int n)
 {
 	unsigned int i = 0;
 
-	while (i < n && !raw_create(&r, type))
+	while (i < n && !raw_set_create(&r, type))
 		i++;
 	return i;
 }
@@ -45,11 +45,11 @@ static void other_main(int ask, int answer)
 	uint32_t type, runs = 0;
 	int err;
 
-	raw_open(&r);
+	raw_set_open(&r);
 	while (read(ask, &type, sizeof(type)) == sizeof(type)) {
-		err = raw_create(&r, type);
+		err = raw_set_create(&r, type);
 		/* Whoever gets a queue uses it, and the others. */
-		if (!err && raw_all_run(&r, ++runs << 16, LONG_MS))
+		if (!err && raw_set_run(&r, ++runs << 16, LONG_MS))
 			err = -ETIME;
 		if (write(answer, &err, sizeof(err)) != sizeof(err))
 			_exit(1);
@@ -104,18 +104,18 @@ static void queues(void *arg)
 	struct other *o = arg;
 	uint64_t swaps;
 
-	raw_open(&r);
+	raw_set_open(&r);
 	tap_is(create(compute, COMPUTE), COMPUTE, "%u compute queues", COMPUTE);
-	tap_is(raw_create(&r, compute), -EPERM, "one more: EPERM");
+	tap_is(raw_set_create(&r, compute), -EPERM, "one more: EPERM");
 	tap_is(create(sdma, SDMA), SDMA, "%u SDMA queues", SDMA);
 	tap_is(other_create(o, compute), -EPERM, "a compute queue of another process: EPERM");
 	tap_is(other_create(o, sdma), -EPERM, "an SDMA queue of another process: EPERM");
 	swaps = device_counter(VKFD_CNT_QUEUE_SWAP);
-	tap_is(raw_all_run(&r, 1 << 16, LONG_MS), 0, "all of them run");
-	tap_is(raw_destroy(&r, 0), 0, "a compute queue is destroyed");
+	tap_is(raw_set_run(&r, 1 << 16, LONG_MS), 0, "all of them run");
+	tap_is(raw_set_destroy(&r, 0), 0, "a compute queue is destroyed");
 	tap_is(other_create(o, compute), 0, "the other process gets one, which runs");
-	tap_is(raw_create(&r, compute), -EPERM, "and then none is left");
-	tap_is(raw_destroy(&r, COMPUTE), 0, "an SDMA queue is destroyed");
+	tap_is(raw_set_create(&r, compute), -EPERM, "and then none is left");
+	tap_is(raw_set_destroy(&r, COMPUTE), 0, "an SDMA queue is destroyed");
 	tap_is(other_create(o, sdma), 0, "the other process gets one, which runs");
 	tap_is(other_create(o, sdma), -EPERM, "and then none is left");
 	if (inject_open())
@@ -123,7 +123,7 @@ static void queues(void *arg)
 	else
 		tap_is((int64_t)(device_counter(VKFD_CNT_QUEUE_SWAP) - swaps), 0,
 		       "no queue was pushed off its slot");
-	raw_close(&r);
+	raw_set_close(&r);
 }
 
 static void processes(void)

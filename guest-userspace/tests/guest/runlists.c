@@ -14,7 +14,7 @@
 #include "driver.h"
 #include "gpu.h"
 #include "queue.h"
-#include "raw_queue.h"
+#include "raw_set.h"
 #include "tap.h"
 
 #define LONG_MS		60000u
@@ -289,35 +289,35 @@ static void test_processes(void)
 
 static void limits(void *arg)
 {
-	static struct raw_queues r;
+	static struct raw_set r;
 	unsigned int i, bad = 0;
 	int *pipe_fd = arg;
 	char c = 1;
 
-	raw_open(&r);
-	while (r.n < RAW_COMPUTE && !raw_create(&r, KFD_IOC_QUEUE_TYPE_COMPUTE))
+	raw_set_open(&r);
+	while (r.n < RAW_COMPUTE && !raw_set_create(&r, KFD_IOC_QUEUE_TYPE_COMPUTE))
 		;
 	if (!tap_is(r.n, RAW_COMPUTE, "%u compute queues in one process", RAW_COMPUTE))
 		tap_bail("the rest makes no sense");
-	tap_is(raw_create(&r, KFD_IOC_QUEUE_TYPE_COMPUTE), -EBUSY, "one more: EBUSY, no doorbell is left");
-	while (r.n < RAW_QUEUES && !raw_create(&r, KFD_IOC_QUEUE_TYPE_SDMA))
+	tap_is(raw_set_create(&r, KFD_IOC_QUEUE_TYPE_COMPUTE), -EBUSY, "one more: EBUSY, no doorbell is left");
+	while (r.n < RAW_QUEUES && !raw_set_create(&r, KFD_IOC_QUEUE_TYPE_SDMA))
 		;
 	tap_is(r.n, RAW_QUEUES, "%u SDMA queues beside them", RAW_SDMA);
-	tap_is(raw_create(&r, KFD_IOC_QUEUE_TYPE_SDMA), -ENOMEM, "one more: ENOMEM");
-	tap_is(raw_all_run(&r, 1 << 16, LONG_MS), 0, "all of them run");
+	tap_is(raw_set_create(&r, KFD_IOC_QUEUE_TYPE_SDMA), -ENOMEM, "one more: ENOMEM");
+	tap_is(raw_set_run(&r, 1 << 16, LONG_MS), 0, "all of them run");
 	/* The other process makes up the rest to 1024. */
 	if (write(pipe_fd[1], &c, 1) != 1 || read(pipe_fd[2], &c, 1) != 1)
 		tap_bail("the other process is gone");
-	tap_is(raw_all_run(&r, 2 << 16, LONG_MS), 0, "and again beside another process's");
+	tap_is(raw_set_run(&r, 2 << 16, LONG_MS), 0, "and again beside another process's");
 	for (i = 0; i < r.n; i += 37)
-		bad += raw_destroy(&r, i) != 0;
+		bad += raw_set_destroy(&r, i) != 0;
 	tap_is(bad, 0, "queues are destroyed; the exit takes the others");
-	raw_close(&r);
+	raw_set_close(&r);
 }
 
 static void test_limits(void)
 {
-	static struct raw_queues r;
+	static struct raw_set r;
 	const unsigned int rest = 1024 - RAW_QUEUES;
 	int up[2], down[2], fds[4];
 	unsigned int bad = 0;
@@ -336,16 +336,16 @@ static void test_limits(void)
 		tap_bail("fork: %m");
 	if (!pid) {
 		close(fds[1]);
-		raw_open(&r);
+		raw_set_open(&r);
 		/* Only now are all queues of the first there. */
 		if (read(fds[0], &c, 1) != 1)
 			_exit(1);
-		while (r.n < rest && !raw_create(&r, KFD_IOC_QUEUE_TYPE_COMPUTE))
+		while (r.n < rest && !raw_set_create(&r, KFD_IOC_QUEUE_TYPE_COMPUTE))
 			;
-		bad = r.n != rest || raw_all_run(&r, 3 << 16, LONG_MS);
+		bad = r.n != rest || raw_set_run(&r, 3 << 16, LONG_MS);
 		if (write(fds[3], &c, 1) != 1)
 			_exit(1);
-		bad = bad || raw_all_run(&r, 4 << 16, LONG_MS);
+		bad = bad || raw_set_run(&r, 4 << 16, LONG_MS);
 		_exit(bad ? 2 : 0);
 	}
 	tap_child("limits", limits, fds);

@@ -20,7 +20,7 @@
 #define IB_BYTES	32u
 
 #define SDMA_WRITE32_DW	(SDMA_PKT_WRITE_DW + 1)
-#define AQL_PACKETS	(RAW_RING_BYTES / AQL_BYTES)
+#define AQL_PACKETS	(RAW_RING_BYTES / AQL_PACKET_SIZE)
 
 _Static_assert(IB_AT + AQL_PACKETS * IB_BYTES <= PAGE, "an IB for each packet");
 _Static_assert(PM4_WRITE64_DW * 4 <= IB_BYTES, "of this size");
@@ -55,7 +55,7 @@ static void init_aql(struct raw_queue *q, char *head)
 	unsigned int i;
 
 	for (i = 0; i < AQL_PACKETS; i++)
-		ring[i].head = AQL_TYPE_INVALID;
+		ring[i].head = AQL_PACKET_INVALID;
 	aql_signal_init(error, 0, NULL, 0);
 	desc->read_id_offset = offsetof(struct aql_descriptor, read_id);
 	desc->inactive_signal = aql_handle(error);
