@@ -29,6 +29,7 @@ import sys
 import time
 
 LIMIT_S = 120   # for one job or migration on a busy machine
+END_S = 10      # for a QEMU to end after its monitor did
 # A live migration ends at a stop when no more than this part of memory was not sent yet.
 # The largest block, VRAM, was by then, and what the device wrote since is sent again.
 LIVE_LEFT = 0.3
@@ -299,7 +300,11 @@ class Session:
                 self.vm.event(lambda e: e["event"] == "STOP", None)
                 self.stopped()
         except Gone:
-            pass
+            try:
+                self.vm.process.wait(END_S)
+            except subprocess.TimeoutExpired:
+                self.say("failed: the QEMU that was to go on has ended")
+                self.vm.end()
         except (RuntimeError, OSError, TimeoutError) as e:
             self.say("failed:", str(e) or type(e).__name__)
             self.vm.end()
