@@ -189,6 +189,37 @@ static void test_fan(void)
 		aql_queue_destroy(&q[i]);
 }
 
+/* One of two: enough for OR, not for AND. */
+static void test_one_of_two(void)
+{
+	struct aql_signal *dep[2] = { &sig[0], &sig[1] };
+	struct aql_queue all, any, witness;
+	unsigned int i;
+
+	create(&all);
+	create(&any);
+	create(&witness);
+	for (i = 0; i < 5; i++)
+		aql_signal_init(&sig[i], 1, NULL, 0);
+	aql_barrier(aql_queue_reserve(&all), AQL_PACKET_BARRIER_AND, dep, 2, &sig[2]);
+	aql_queue_submit(&all);
+	aql_barrier(aql_queue_reserve(&any), AQL_PACKET_BARRIER_OR, dep, 2, &sig[3]);
+	aql_queue_submit(&any);
+	/* Completed by the device, which so looks at both waits again at once. */
+	put_barrier(&witness, AQL_PACKET_BARRIER_AND, NULL, &sig[1]);
+	aql_queue_submit(&witness);
+	tap_ok(wait_signal(&sig[3], 0, LONG_MS), "OR passes with one of two");
+	/* A doorbell later it has visited every queue. */
+	put_barrier(&witness, AQL_PACKET_BARRIER_AND, NULL, &sig[4]);
+	aql_queue_submit(&witness);
+	tap_ok(wait_signal(&sig[4], 0, LONG_MS) && sig[2].value == 1, "AND does not");
+	__atomic_store_n(&sig[0].value, 0, __ATOMIC_RELEASE);
+	tap_ok(wait_signal(&sig[2], 0, LONG_MS), "but with both");
+	aql_queue_destroy(&all);
+	aql_queue_destroy(&any);
+	aql_queue_destroy(&witness);
+}
+
 static HSAKMT_STATUS set_share(struct aql_queue *q, unsigned int percent)
 {
 	return hsaKmtUpdateQueue(q->res.QueueId, percent, HSA_QUEUE_PRIORITY_NORMAL, q->ring,
@@ -308,6 +339,7 @@ int main(void)
 	test_reserved();
 	test_chain();
 	test_fan();
+	test_one_of_two();
 	test_update();
 	test_error();
 	test_error_untold();
