@@ -3,15 +3,17 @@
  * A process is killed while its queues run, of PM4, AQL and SDMA, again and again: what
  * it held on the hardware - queue slots, VMIDs, doorbell slices, PASIDs, VRAM - is there
  * for the next one. A leak of any of them ends the series: there are 24 slots for compute
- * queues and 16 for SDMA, 8 VMIDs, and 254 slices (more rounds than that with VKFD_FULL).
+ * queues and 16 for SDMA, 8 VMIDs, and as many slices.
  */
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "aql_queue.h"
+#include "driver.h"
 #include "gpu.h"
 #include "kfd.h"
 #include "queue.h"
@@ -24,6 +26,7 @@
 #define COMPUTE		24u
 #define SDMA		16u
 #define VMIDS		8u
+#define SLICES		"8"	/* what together() needs */
 #define COPY_BYTES	(256u << 10)
 #define IB_DW		8u	/* of a queue's IB */
 
@@ -287,14 +290,26 @@ static void together(unsigned int rounds)
 	       rounds, VMIDS, all_queues(&job));
 }
 
+/* One that is lost would else be missed only after very many processes. */
+static void all_slices(void)
+{
+	driver_set_parameter("doorbell_overcommit", "1");
+	driver_set_parameter("doorbell_slices", "254");
+}
+
 int main(void)
 {
-	unsigned int rounds = tap_full() ? 300 : 50;
+	unsigned int rounds = scaled(300, 50);
 	uint32_t gpu_id;
 	uint64_t before, end;
 	int fd;
 
 	tap_begin(1200);
+	atexit(all_slices);
+	if (driver_sched_policy() >= 0 &&
+	    (driver_set_parameter("doorbell_slices", SLICES) ||
+	     driver_set_parameter("doorbell_overcommit", "0")))
+		tap_bail("doorbell slices");
 	gpu_id = kfd_gpu_id(NULL);
 	fd = kfd_open();
 	before = available(fd, gpu_id);

@@ -150,12 +150,7 @@ static void submit_sdma(unsigned int i, unsigned int round)
 	p = sdma_poll_mem(p, gpu_va(&fence[(PM4S - 1) * LINE]), WAIT_REG_MEM_GE, round, ~0u);
 	p = sdma_copy(p, gpu_va(half(dst, i, round)), gpu_va(from), COPY_BYTES);
 	p = sdma_add64(p, gpu_va(&fence[(PM4S + AQLS + i) * LINE]), 1);
-	/*
-	 * Half of the slot: of sdma_signal()'s two writes a wait that begins between them
-	 * takes the first for the whole, and then the second is one more signal.
-	 */
-	p = sdma_fence(p, gpu_va(event_slot(e)), e->EventId);
-	sdma_queue_commit(&sdma[i], sdma_trap(p, e->EventId));
+	sdma_queue_commit(&sdma[i], sdma_signal(p, event_slot(e), e->EventId));
 	sdma_queue_submit(&sdma[i]);
 }
 

@@ -14,7 +14,7 @@
 #include "pm4.h"
 
 /* Dwords of sdma_signal(). */
-#define SDMA_SIGNAL_DW		(2 * SDMA_PKT_FENCE_DW + SDMA_PKT_TRAP_DW)
+#define SDMA_SIGNAL_DW		(SDMA_PKT_FENCE_DW + SDMA_PKT_TRAP_DW)
 
 static inline uint32_t *sdma_va(uint32_t *p, uint64_t va)
 {
@@ -75,11 +75,14 @@ static inline uint32_t *sdma_trap(uint32_t *p, uint32_t ctx)
 	return p;
 }
 
-/* Signals event @id as ROCr does: its id into @slot, then the interrupt that names it. */
+/*
+ * Signals event @id as ROCr does: its id into the low half of @slot, then the interrupt that
+ * names it. Only one write: of two, whoever looks between them would take the slot, which
+ * the second then writes again.
+ */
 static inline uint32_t *sdma_signal(uint32_t *p, const volatile uint64_t *slot, uint32_t id)
 {
 	p = sdma_fence(p, gpu_va(slot), id);
-	p = sdma_fence(p, gpu_va(slot) + 4, 0);
 	return sdma_trap(p, id);
 }
 
