@@ -336,7 +336,7 @@ static void test_note_of_before(void)
     emit(b, 8, one, 6);
     publish(b, 8);
     vkfd_doorbell_write(b->e, SQ_DOORBELL(8) * 4, bytes[8], 8);
-    vkfd_engine_run(b->e);
+    vkfd_sched_run(b->e);
     CHECK_EQ(b->e->sd.rlc_seen[0][sq_entry(b, 0)->slot].n, 1);
     set_vram32(b, SQ_FLAG(0), 1);
     bus_run(b);

@@ -611,7 +611,7 @@ static void test_note_of_before(void)
     map_many(b, 2, 2);
     sq_wait(b, 1, 1);
     sq_kick(b, 1);
-    vkfd_engine_run(b->e);
+    vkfd_sched_run(b->e);
     CHECK_EQ(b->e->sd.hqd_seen[sq_entry(b, 0)->slot].n, 1);
     set_vram32(b, SQ_FLAG(0), 1);
     bus_run(b);
