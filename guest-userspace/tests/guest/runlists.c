@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "counters.h"
 #include "driver.h"
 #include "gpu.h"
 #include "queue.h"
@@ -101,6 +102,7 @@ static void test_many(struct queue *q)
 static void test_chain(struct queue *q)
 {
 	HsaEvent *ev = event_new(&gpu, HSA_EVENTTYPE_SIGNAL, false);
+	int64_t nobody = kfd_counter("events", "no_process");
 	unsigned int i, round, rounds = 10, late = 0;
 
 	for (round = 1; round <= rounds; round++) {
@@ -119,6 +121,9 @@ static void test_chain(struct queue *q)
 			break;
 	}
 	tap_is(late, 0, "%u times down a chain of %u queues, the last first", rounds, QUEUES);
+	/* A waiter would find out without interrupts, too, only later. */
+	tap_ok(nobody >= 0 && kfd_counter("events", "no_process") == nobody,
+	       "every interrupt names this process");
 	hsaKmtDestroyEvent(ev);
 }
 
