@@ -61,7 +61,7 @@ bool vkfd_event_take_slot(struct vkfd_events *evs, struct vkfd_event *ev)
 		return false;
 
 	spin_lock_irqsave(&ev->lock, flags);
-	if (vkfd_slot_test(page, ev->id)) {
+	if (vkfd_event_state_takes(&ev->state, READ_ONCE(page[ev->id]))) {
 		/*
 		 * Reset first: whoever is woken may have the GPU signal again, and
 		 * that must not be erased. The unlock orders the two.
@@ -247,6 +247,11 @@ static void destroy_event(struct vkfd_events *evs, struct vkfd_event *ev)
 		evs->signal_count--;
 
 	spin_lock_irqsave(&ev->lock, flags);
+	/*
+	 * An interrupt on another CPU may have found it and come late to the slot, which
+	 * is the next event's as soon as events.mutex is free.
+	 */
+	vkfd_event_state_gone(&ev->state);
 	list_for_each_entry_safe(w, next, &ev->waiters, node) {
 		list_del_init(&w->node);
 		w->event = NULL;

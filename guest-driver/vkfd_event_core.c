@@ -11,7 +11,18 @@ void vkfd_event_state_init(struct vkfd_event_state *ev, bool auto_reset)
 {
 	ev->signaled = false;
 	ev->auto_reset = auto_reset;
+	ev->gone = false;
 	ev->age = 1;
+}
+
+bool vkfd_event_state_takes(const struct vkfd_event_state *ev, u64 value)
+{
+	return !ev->gone && vkfd_slot_is_signaled(value);
+}
+
+void vkfd_event_state_gone(struct vkfd_event_state *ev)
+{
+	ev->gone = true;
 }
 
 void vkfd_event_state_signal(struct vkfd_event_state *ev, bool has_idle)

@@ -36,11 +36,13 @@ typedef uint64_t u64;
  * struct vkfd_event_state - what an event remembers
  * @signaled: a signal is latched: nobody has consumed it yet
  * @auto_reset: a signal is consumed by those who wait for it
+ * @gone: destroyed; who found it before may still look at it
  * @age: signals ever, plus one; never 0, and never again 1
  */
 struct vkfd_event_state {
 	bool signaled;
 	bool auto_reset;
+	bool gone;
 	u64 age;
 };
 
@@ -107,6 +109,14 @@ static inline bool vkfd_slot_is_signaled(u64 value)
 {
 	return value != VKFD_UNSIGNALED_SLOT;
 }
+
+/*
+ * Whether @value in the slot of its id is a signal of @ev. Not when @ev is gone: the slot
+ * then belongs to whoever got the id next, and what is taken from it here is lost there.
+ */
+bool vkfd_event_state_takes(const struct vkfd_event_state *ev, u64 value);
+/* The event is destroyed, before its id can be used again. */
+void vkfd_event_state_gone(struct vkfd_event_state *ev);
 
 /* Range of ids an event may get when @slots slots are usable; false if there is none. */
 bool vkfd_event_id_range(bool has_slot, u32 slots, u32 *first, u32 *last);

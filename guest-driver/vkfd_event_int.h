@@ -103,7 +103,8 @@ bool vkfd_event_activate_idle(struct vkfd_event *ev);
 
 /*
  * Signals @ev if its slot is signalled, and resets the slot. Any context; the caller
- * holds events.mutex or the RCU read lock. False: the slot was not signalled.
+ * holds events.mutex or the RCU read lock. False: the slot was not signalled, or @ev is
+ * destroyed and the slot is another's.
  */
 bool vkfd_event_take_slot(struct vkfd_events *evs, struct vkfd_event *ev);
 

@@ -44,6 +44,20 @@ static void test_age(void)
 	tap_is((int64_t)ev.age, 2, "the age wraps to 2, not to 0 or 1");
 }
 
+/* Mutation: vkfd_event_state_takes() does not ask whether the event is gone. */
+static void test_gone(void)
+{
+	struct vkfd_event_state ev;
+
+	vkfd_event_state_init(&ev, true);
+	tap_ok(!vkfd_event_state_takes(&ev, VKFD_UNSIGNALED_SLOT), "a slot nobody wrote is no signal");
+	tap_ok(vkfd_event_state_takes(&ev, 1), "one that was written is");
+	vkfd_event_state_gone(&ev);
+	tap_ok(!vkfd_event_state_takes(&ev, 1), "but not of an event that is gone");
+	vkfd_event_state_init(&ev, true);
+	tap_ok(vkfd_event_state_takes(&ev, 1), "it is the signal of whoever has the id next");
+}
+
 /* The driver's event with its waiters, driven as the driver drives it. */
 struct sut {
 	struct vkfd_event_state ev;
@@ -335,6 +349,7 @@ int main(void)
 {
 	tap_begin(60);
 	test_age();
+	test_gone();
 	test_named();
 	test_model(true);
 	test_model(false);

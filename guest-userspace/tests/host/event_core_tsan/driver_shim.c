@@ -60,7 +60,7 @@ static bool take_slot(struct shim *sh, struct shim_event *ev)
 	bool taken = false;
 
 	pthread_mutex_lock(&ev->lock);
-	if (vkfd_slot_is_signaled(sh->page[ev->id])) {
+	if (vkfd_event_state_takes(&ev->state, sh->page[ev->id])) {
 		sh->page[ev->id] = VKFD_UNSIGNALED_SLOT;
 		signal_locked(ev);
 		sh->signals++;
@@ -143,6 +143,7 @@ bool shim_destroy(struct shim *sh, u32 id)
 	if (ev) {
 		sh->table[id] = NULL;
 		pthread_mutex_lock(&ev->lock);
+		vkfd_event_state_gone(&ev->state);
 		for (w = ev->waiters; w; w = next) {
 			next = w->next;
 			w->event = NULL;
