@@ -208,6 +208,21 @@ static void mqd_set(Bus *b, unsigned n, uint32_t dw, uint32_t val)
 
 #define MQD_SET(b, n, reg, val) mqd_set(b, n, V9_MQD_DW_OF(mm##reg), val)
 
+void map_many(Bus *b, unsigned n, unsigned per_proc)
+{
+    static List list;
+    unsigned i;
+
+    memset(&list, 0, sizeof(list));
+    for (i = 0; i < n; i++) {
+        if (i % per_proc == 0) {
+            list_process(&list, i / per_proc, per_proc);
+        }
+        list_queue(&list, i);
+    }
+    list_send(b, &list);
+}
+
 void sq_init(Bus *b, unsigned n)
 {
     memset(b->vram + SQ_MQD(n), 0, 0x800);

@@ -74,6 +74,8 @@ void list_queue(List *l, unsigned n);
 void list_send(Bus *b, const List *l);
 /* n queues from first on, of process proc, in one list of its own. */
 void list_simple(Bus *b, unsigned proc, unsigned first, unsigned n);
+/* Queues 0 to n - 1, per_proc of them a process, in one list. */
+void map_many(Bus *b, unsigned n, unsigned per_proc);
 
 /* A fresh MQD with an empty ring. */
 void sq_init(Bus *b, unsigned n);
