@@ -89,6 +89,9 @@ static void set_deps(struct pipeline *pl, enum pl_shape shape, unsigned int i)
 		/* 0; 1 and 2 on 0; 3 on 1 and 2; 4 and 5 on 3; ... */
 		if (i % 3) {
 			add_dep(s, (i - 1) / 3 * 3);
+			/* A diamond that is not closed: all the same, nothing is behind the last. */
+			if (i % 3 == 2 && i + 1 == pl->n)
+				add_dep(s, i - 1);
 		} else {
 			add_dep(s, i - 2);
 			add_dep(s, i - 1);
