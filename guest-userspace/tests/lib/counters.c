@@ -35,3 +35,13 @@ bool kfd_counter_wait(const char *file, const char *name, int64_t want, unsigned
 	}
 	return true;
 }
+
+int64_t kfd_counter_settle(const char *file, const char *name, int64_t want, unsigned int ms)
+{
+	uint64_t end = now_ns() + ms * 1000000ull;
+	int64_t got;
+
+	while ((got = kfd_counter(file, name)) != want && now_ns() < end)
+		usleep(1000);
+	return got;
+}
