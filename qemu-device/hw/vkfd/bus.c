@@ -37,6 +37,32 @@ static bool vkfd_op_dma_write(void *opaque, uint64_t addr, const void *buf,
     return ok;
 }
 
+/* What is not RAM is mapped as a bounce buffer, which belongs to no region. */
+static void *vkfd_op_dma_map(void *opaque, uint64_t addr, uint32_t *len, bool write)
+{
+    VKFDState *s = opaque;
+    AddressSpace *as = pci_get_address_space(PCI_DEVICE(s));
+    dma_addr_t plen = *len;
+    ram_addr_t off;
+    void *host = address_space_map(as, addr, &plen, write, vkfd_dma_attrs);
+
+    if (host && !memory_region_from_host(host, &off)) {
+        address_space_unmap(as, host, plen, write, 0);
+        host = NULL;
+    }
+    *len = host ? plen : 0;
+    trace_vkfd_dma_map(s, addr, *len, write);
+    return host;
+}
+
+static void vkfd_op_dma_unmap(void *opaque, void *host, uint32_t len, bool write,
+                              uint32_t written)
+{
+    AddressSpace *as = pci_get_address_space(PCI_DEVICE(opaque));
+
+    address_space_unmap(as, host, len, write, written);
+}
+
 /*
  * On the RAM itself, so that it is atomic for vCPUs. What is not RAM is mapped as
  * a bounce buffer, which belongs to no region; nothing of it was read or will be
@@ -330,6 +356,8 @@ static void vkfd_op_trace(void *s, VKFDTraceId id, const uint64_t *a)
 const VKFDBusOps vkfd_bus_ops = {
     .dma_read = vkfd_op_dma_read,
     .dma_write = vkfd_op_dma_write,
+    .dma_map = vkfd_op_dma_map,
+    .dma_unmap = vkfd_op_dma_unmap,
     .dma_atomic = vkfd_op_dma_atomic,
     .raise_irq = vkfd_op_raise_irq,
     .now_ns = vkfd_op_now_ns,

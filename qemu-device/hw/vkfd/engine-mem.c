@@ -5,7 +5,8 @@
  * VRAM is read and written by vCPUs without a lock, so runs of aligned dwords
  * and qwords are moved by single-copy atomic accesses: a fence or pointer is
  * never seen half written. Stores are releases and loads acquires, so that what
- * was written before a fence is visible to whoever reads the fence.
+ * was written before a fence is visible to whoever reads the fence. Long copies are
+ * memcpy()'s, and whoever makes them has the barriers.
  */
 #include "engine-priv.h"
 
@@ -163,6 +164,53 @@ bool vkfd_pa_write(VKFDEngine *e, uint64_t pa, const void *buf, uint32_t len)
     }
     vkfd_wait_mem_written(e, pa, len);
     return true;
+}
+
+/* For unmap_ram(); shortens *len to what is there in one piece. NULL: not RAM. */
+static uint8_t *map_ram(VKFDEngine *e, uint64_t pa, uint32_t *len, bool write)
+{
+    if (!(pa & VKFD_PA_SYS)) {
+        return vram_ok(e, pa, *len) ? e->vram + pa : NULL;
+    }
+    return e->ops.dma_map(e->opaque, pa & ~VKFD_PA_SYS, len, write);
+}
+
+static void unmap_ram(VKFDEngine *e, uint64_t pa, uint8_t *host, uint32_t len,
+                      bool write, uint32_t written)
+{
+    if (pa & VKFD_PA_SYS) {
+        e->ops.dma_unmap(e->opaque, host, len, write, written);
+    } else if (written) {
+        e->ops.vram_dirty(e->opaque, pa, written);
+    }
+}
+
+uint32_t vkfd_pa_copy(VKFDEngine *e, uint64_t dst, uint64_t src, uint32_t len)
+{
+    uint32_t from_len = len, to_len = len, n = 0;
+    uint8_t *from, *to;
+
+    dst = vkfd_pa_canon(e, dst);
+    src = vkfd_pa_canon(e, src);
+    from = map_ram(e, src, &from_len, false);
+    if (!from) {
+        return 0;
+    }
+    to = map_ram(e, dst, &to_len, true);
+    if (to) {
+        n = from_len < to_len ? from_len : to_len;
+        /* Two addresses may be the same RAM; of what overlaps the order shows. */
+        if (from < to + n && to < from + n) {
+            n = 0;
+        }
+        memcpy(to, from, n);
+        unmap_ram(e, dst, to, to_len, true, n);
+    }
+    unmap_ram(e, src, from, from_len, false, 0);
+    if (n) {
+        vkfd_wait_mem_written(e, dst, n);
+    }
+    return n;
 }
 
 VKFDRmw vkfd_pa_atomic(VKFDEngine *e, uint64_t pa, uint32_t len, VKFDAtomic *a)

@@ -539,6 +539,12 @@ void vkfd_hub_write(VKFDEngine *e, uint32_t dw, uint32_t val);
 
 bool vkfd_pa_read(VKFDEngine *e, uint64_t pa, void *buf, uint32_t len);
 bool vkfd_pa_write(VKFDEngine *e, uint64_t pa, const void *buf, uint32_t len);
+/*
+ * Copy RAM to RAM, VRAM or the bus's, with nothing between. Returns how many of the len
+ * bytes were copied: what lies in one piece on both sides; 0 if something is not RAM,
+ * or is read and written. No barrier, unlike the other accesses.
+ */
+uint32_t vkfd_pa_copy(VKFDEngine *e, uint64_t dst, uint64_t src, uint32_t len);
 VKFDRmw vkfd_pa_atomic(VKFDEngine *e, uint64_t pa, uint32_t len, VKFDAtomic *a);
 /* Own BAR0 as seen from the bus becomes the VRAM offset. */
 uint64_t vkfd_pa_canon(const VKFDEngine *e, uint64_t pa);

@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <vkfd/gpuvm.h>
 #include <vkfd/pci.h>
 #include <vkfd/regs_sdma.h>
 
@@ -71,6 +72,8 @@
 /* Bytes an SDMA packet moves, and pieces it moves them in, for one further unit. */
 #define VKFD_SDMA_BYTES_PER_UNIT        4096
 #define VKFD_SDMA_PIECES_PER_UNIT       16
+/* Bytes for one further unit where RAM is copied to RAM and nothing lies between. */
+#define VKFD_SDMA_DIRECT_PER_UNIT       16384
 /* After so many of these a packet is interrupted, to go on in its queue's next turn. */
 #define VKFD_SDMA_SLICE_UNITS   16
 
@@ -210,6 +213,15 @@ typedef struct VKFDBusOps {
     bool (*dma_read)(void *opaque, uint64_t addr, void *buf, uint32_t len);
     bool (*dma_write)(void *opaque, uint64_t addr, const void *buf,
                       uint32_t len);
+    /*
+     * The host's address of RAM at addr, to be read or to be written, and at *len how
+     * much of the length asked for is there in one piece. NULL if it is not RAM.
+     * dma_unmap() with the same, and with how many bytes were written, before anything
+     * else of the bus is used, but for a second dma_map().
+     */
+    void *(*dma_map)(void *opaque, uint64_t addr, uint32_t *len, bool write);
+    void (*dma_unmap)(void *opaque, void *host, uint32_t len, bool write,
+                      uint32_t written);
     VKFDRmw (*dma_atomic)(void *opaque, uint64_t addr, uint32_t len,
                           VKFDAtomic *a);
     /* MSI-X message, vector 0. All DMA before it is visible. */
@@ -353,8 +365,8 @@ struct VKFDEngine {
     /* Of one parked on memory: bytes whose change ends the wait, 0: others do too. */
     uint8_t sdma_wait_len[VKFD_NUM_SDMA_QUEUES];
     union {
-        uint32_t dw[VKFD_SDMA_BYTES_PER_UNIT / 4];
-        uint64_t qw[VKFD_SDMA_BYTES_PER_UNIT / 8];
+        uint32_t dw[AMDGPU_GPU_PAGE_SIZE / 4];
+        uint64_t qw[AMDGPU_GPU_PAGE_SIZE / 8];
     } sdma_buf;                         /* what an SDMA packet is moving */
     VKFDTlbEntry tlb[VKFD_NUM_HUB][VKFD_NUM_VMID][VKFD_TLB_SETS];
     uint32_t pkt[VKFD_PM4_MAX_DW];      /* local copy of the packet at hand */

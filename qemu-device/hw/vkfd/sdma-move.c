@@ -6,11 +6,15 @@
  * guest's registers and is as hostile as the packet: past the end means done.
  *
  * Each piece is read, then written, in rising order: source and destination of a copy
- * that overlap give what that gives.
+ * that overlap give what that gives. A piece of a linear copy lies in one page on both
+ * sides, or, where RAM is copied to other RAM, in one run of pages.
  */
 #include "sdma-priv.h"
 
 #define BUF_BYTES       ((uint32_t)sizeof(((VKFDEngine *)0)->sdma_buf))
+
+/* Copies that are shorter are moved. */
+#define DIRECT_MIN      256u
 
 /* What a slice has cost so far. */
 typedef struct Cost {
@@ -50,32 +54,102 @@ static uint32_t to_page_end(uint64_t va)
     return BUF_BYTES - (va & (BUF_BYTES - 1));
 }
 
-/* Body: count, parameter, source, destination, second destination. */
-VKFDSdmaResult vkfd_sdma_copy_linear(VKFDEngine *e, const VKFDSdmaCtx *c,
-                                     const uint32_t *body)
+/* Bytes to the end of whichever page ends first. */
+static uint32_t copy_piece(uint64_t src, uint64_t dst)
+{
+    return at_most(to_page_end(src), to_page_end(dst));
+}
+
+/* Physical address of va, if an access would find memory there. */
+static bool translate(VKFDEngine *e, const VKFDSdmaCtx *c, uint64_t va, bool write,
+                      uint64_t *pa)
+{
+    bool prt;
+
+    return vkfd_vm_translate(e, VKFD_HUB_MM, c->vmid, va, write, pa, &prt) ==
+           VKFD_FAULT_NONE && !prt;
+}
+
+/*
+ * Copy what can be copied without a buffer, from the front. Returns the bytes; 0 if the
+ * next piece has to be moved, or faults. Pages that come after one that faults are not
+ * looked at, so the fault is found there again.
+ */
+static uint32_t copy_direct(VKFDEngine *e, const VKFDSdmaCtx *c, uint64_t dst,
+                            uint64_t src, uint32_t len)
+{
+    uint64_t from = 0, to = 0, s, d;
+    uint32_t n = 0, more;
+
+    /* Injection counts walks, and one that it spoils is not found again. */
+    if (len < DIRECT_MIN || vkfd_inject_on(e, VKFD_INJECT_AT_PAGE_WALK)) {
+        return 0;
+    }
+    len = at_most(len, VKFD_SDMA_SLICE_UNITS * VKFD_SDMA_DIRECT_PER_UNIT);
+    for (; n < len; n += more) {
+        if (!translate(e, c, src + n, false, &s) ||
+            !translate(e, c, dst + n, true, &d)) {
+            break;
+        }
+        if (!n) {
+            from = s;
+            to = d;
+        } else if (s != from + n || d != to + n) {
+            break;
+        }
+        more = at_most(len - n, copy_piece(src + n, dst + n));
+    }
+    return n ? vkfd_pa_copy(e, to, from, n) : 0;
+}
+
+static VKFDSdmaResult copy_linear(VKFDEngine *e, const VKFDSdmaCtx *c,
+                                  const uint32_t *body)
 {
     uint32_t total = (body[0] & SDMA_PKT_COPY__COUNT_MASK) + 1, pos, unused;
     uint64_t src = vkfd_pair(body[2], body[3]), dst = vkfd_pair(body[4], body[5]);
-    bool broadcast = c->header & SDMA_PKT_COPY__BROADCAST;
+    bool broadcast = c->header & SDMA_PKT_COPY__BROADCAST, direct = !broadcast;
     Cost cost = { 0 };
 
     vkfd_sdma_progress(e, c->id, &pos, &unused);
     while (pos < total) {
-        uint32_t n = at_most(total - pos, to_page_end(dst + pos));
+        uint32_t n = 0, cheap = VKFD_SDMA_DIRECT_PER_UNIT / VKFD_SDMA_BYTES_PER_UNIT;
 
-        if (!move(e, c, dst + pos, src + pos, n) ||
-            (broadcast &&
-             !vkfd_sdma_write(e, c->id, c->vmid, vkfd_pair(body[6], body[7]) + pos,
-                              &e->sdma_buf, n))) {
-            return VKFD_SDMA_STOP;
+        if (direct) {
+            n = copy_direct(e, c, dst + pos, src + pos, total - pos);
+        }
+        if (!n) {
+            /* What made it so is likely to lie ahead still: not tried in this slice. */
+            direct = false;
+            cheap = 1;
+            n = at_most(total - pos, copy_piece(src + pos, dst + pos));
+            if (!move(e, c, dst + pos, src + pos, n) ||
+                (broadcast &&
+                 !vkfd_sdma_write(e, c->id, c->vmid,
+                                  vkfd_pair(body[6], body[7]) + pos, &e->sdma_buf,
+                                  n))) {
+                return VKFD_SDMA_STOP;
+            }
         }
         pos += n;
         vkfd_sdma_set_progress(e, c->id, pos, 0);
-        if (spent(e, &cost, n) && pos < total) {
+        if (spent(e, &cost, n / cheap) && pos < total) {
             return VKFD_SDMA_MORE;
         }
     }
     return VKFD_SDMA_DONE;
+}
+
+/* Body: count, parameter, source, destination, second destination. */
+VKFDSdmaResult vkfd_sdma_copy_linear(VKFDEngine *e, const VKFDSdmaCtx *c,
+                                     const uint32_t *body)
+{
+    VKFDSdmaResult res;
+
+    /* After what this queue waited for; before what tells that the copy is done. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    res = copy_linear(e, c, body);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return res;
 }
 
 /* One side of a sub-window copy: address of row y of slice z. */

@@ -23,7 +23,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(VKFDState, VKFD)
 #define VKFD_VISIBLE_ALL        UINT64_MAX
 
 /* Host time only: which packets run, and in which order, is the same without. */
-#define VKFD_BUSY_NS            100000
+#define VKFD_BUSY_NS            200000
 #define VKFD_YIELD_NS           20000
 
 /* What becomes of a dispatch, whose shader is not run in any case. */

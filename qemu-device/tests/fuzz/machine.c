@@ -20,6 +20,8 @@
 #define SYS_LEN         0x10000u
 #define DB_PAGE         (DOORBELL_DW(0) * 4 & ~(PAGE - 1))
 #define MAX_WRITES      256
+/* The longest copy, of which a piece of a page and a packet are shorter. */
+#define MAX_DMA         (VKFD_SDMA_SLICE_UNITS * VKFD_SDMA_DIRECT_PER_UNIT)
 
 Fuzz fz;
 
@@ -89,7 +91,7 @@ static void check_dma(uint64_t addr, uint32_t len, bool write)
 {
     uint64_t i, off = addr - SYS_BASE;
 
-    FUZZ_CHECK(len && len <= VKFD_PM4_MAX_DW * 4);
+    FUZZ_CHECK(len && len <= MAX_DMA);
     if (!fz.t->confined || off >= SYS_SIZE || len > SYS_SIZE - off) {
         return;
     }
@@ -117,6 +119,19 @@ static bool op_dma_write(void *o, uint64_t addr, const void *buf, uint32_t len)
     }
     fuzz_touch_sys(addr - SYS_BASE, len);
     return true;
+}
+
+static void *op_dma_map(void *o, uint64_t addr, uint32_t *len, bool write)
+{
+    event(*len);
+    check_dma(addr, *len, write);
+    return under.dma_map(o, addr, len, write);
+}
+
+static void op_dma_unmap(void *o, void *host, uint32_t len, bool write, uint32_t written)
+{
+    fuzz_touch_sys((uint8_t *)host - fz.b->sys, written);
+    under.dma_unmap(o, host, len, write, written);
 }
 
 static VKFDRmw op_dma_atomic(void *o, uint64_t addr, uint32_t len, VKFDAtomic *a)
@@ -428,6 +443,8 @@ void fuzz_machine(void)
     ops = under;
     ops.dma_read = op_dma_read;
     ops.dma_write = op_dma_write;
+    ops.dma_map = op_dma_map;
+    ops.dma_unmap = op_dma_unmap;
     ops.dma_atomic = op_dma_atomic;
     ops.vram_dirty = op_vram_dirty;
     ops.raise_irq = op_raise_irq;

@@ -68,6 +68,40 @@ static bool op_dma_write(void *o, uint64_t addr, const void *buf, uint32_t len)
     return true;
 }
 
+static void *op_dma_map(void *o, uint64_t addr, uint32_t *len, bool write)
+{
+    Bus *b = o;
+
+    (void)write;
+    if (!sys_ok(addr, 1)) {
+        *len = 0;
+        return NULL;
+    }
+    if (!sys_ok(addr, *len)) {
+        *len = SYS_BASE + SYS_SIZE - addr;
+    }
+    if (b->map_max && *len > b->map_max) {
+        *len = b->map_max;
+    }
+    b->mapped++;
+    return b->sys + (addr - SYS_BASE);
+}
+
+static void op_dma_unmap(void *o, void *host, uint32_t len, bool write, uint32_t written)
+{
+    Bus *b = o;
+    uint64_t off = (uint8_t *)host - b->sys;
+
+    if (!b->mapped || off >= SYS_SIZE || len > SYS_SIZE - off ||
+        written > (write ? len : 0)) {
+        abort();
+    }
+    b->mapped--;
+    if (written) {
+        log_event(b, EV_DMA_WRITE, SYS_BASE + off, written);
+    }
+}
+
 static VKFDRmw op_dma_atomic(void *o, uint64_t addr, uint32_t len, VKFDAtomic *a)
 {
     Bus *b = o;
@@ -141,8 +175,8 @@ static void op_pause(void *o)
 }
 
 static const VKFDBusOps ops = {
-    op_dma_read, op_dma_write, op_dma_atomic, op_raise_irq, op_now_ns, op_set_timer,
-    op_schedule, op_vram_dirty, op_trace, op_log, op_pause,
+    op_dma_read, op_dma_write, op_dma_map, op_dma_unmap, op_dma_atomic, op_raise_irq,
+    op_now_ns, op_set_timer, op_schedule, op_vram_dirty, op_trace, op_log, op_pause,
 };
 
 Bus *bus_new(void)

@@ -41,6 +41,8 @@ typedef struct Bus {
     bool scheduled;
     unsigned irqs, guest_errors;
     unsigned pauses;            /* times the VM was to be stopped */
+    uint32_t map_max;           /* system memory is mapped so many bytes at a time, 0: all */
+    unsigned mapped;            /* mappings that are not undone yet */
     unsigned atomic_busy;       /* so many atomics find somebody faster */
     unsigned nlog;
     Event log[LOG_MAX];

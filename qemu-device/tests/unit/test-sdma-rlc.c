@@ -201,6 +201,7 @@ static void test_move_copy(void)
     fill_src(b, SRC, len);
     SEMIT(b, n, COPY(VA0 + 0xc00001, SRC_VA, len), FENCE(OUT_VA, 1));
     make_mqd(b, n, mqd);
+    b->e->cp_budget = VKFD_SDMA_SLICE_UNITS;
     while (moves < 100) {
         CHECK(vkfd_sdma_rlc_load(b->e, engine, 3, TEST_VMID, mqd));
         b->scheduled = false;
