@@ -167,6 +167,8 @@ bool vkfd_aql_tell(VKFDEngine *e, unsigned hqd, uint32_t code)
     if (!signal || signal % AMD_SIGNAL_ALIGN) {
         return false;
     }
+    /* Told once: the driver does not know, and may load the queue again. */
+    HQD(&e->hqd[hqd], CP_HQD_ERROR) = code;
     if (read_mailbox(e, hqd, signal, &m) &&
         vkfd_q_write(e, hqd, vmid, signal + AMD_SIGNAL_VALUE, &value,
                      sizeof(value))) {

@@ -133,6 +133,8 @@ static void activate(VKFDEngine *e, unsigned hqd, const uint64_t *index)
         vkfd_hqd_stop(e, hqd, VKFD_STOP_UNSUPPORTED);
     } else if (aql && !vkfd_aql_activate(e, hqd)) {
         /* stopped, as was reported */
+    } else if (aql && HQD(q, CP_HQD_ERROR)) {
+        vkfd_hqd_stop(e, hqd, VKFD_STOP_BAD_PACKET);    /* by now it was reported */
     } else if (has_poll_addr(q)) {
         /* No doorbell of the time before activation is kept: memory has it. */
         poll_wptr(e, hqd, &wptr);
@@ -168,7 +170,8 @@ bool vkfd_hqd_save(VKFDEngine *e, unsigned hqd)
         mmCP_HQD_VMID, mmCP_HQD_PQ_RPTR, mmCP_HQD_IB_BASE_ADDR,
         mmCP_HQD_IB_BASE_ADDR_HI, mmCP_HQD_IB_RPTR, mmCP_HQD_IB_CONTROL,
         mmCP_HQD_ATOMIC0_PREOP_LO, mmCP_HQD_ATOMIC0_PREOP_HI,
-        mmCP_HQD_HQ_STATUS1, mmCP_HQD_PQ_WPTR_LO, mmCP_HQD_PQ_WPTR_HI,
+        mmCP_HQD_HQ_STATUS1, mmCP_HQD_ERROR, mmCP_HQD_PQ_WPTR_LO,
+        mmCP_HQD_PQ_WPTR_HI,
     };
     VKFDHqd *q = &e->hqd[hqd];
     uint64_t fault_va, mqd = vkfd_pair(HQD(q, CP_MQD_BASE_ADDR),

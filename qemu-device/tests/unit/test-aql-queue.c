@@ -443,6 +443,7 @@ static void test_random(void)
         if (b->e->hqd[0].stop || b->e->hqd[0].parked) {
             hqd_wr(b, 0, mmCP_HQD_DEQUEUE_REQUEST, 1 + round % 3);
             wr(b, mmCP_HQD_IB_CONTROL, 0x00300000);
+            wr(b, mmCP_HQD_ERROR, 0);
             aql_load(b, 0);
         }
     }

@@ -96,12 +96,54 @@ static void test_widths(void)
     bus_free(b);
 }
 
+/*
+ * The runtime is told of a bad packet, not the driver, which may make a new list with the
+ * queue in it: it stays where it is, and does not say it again.
+ */
+static void test_error_once(void)
+{
+    Bus *b = sched_start(KFD_VMIDS, 2);
+    uint32_t p[32];
+    unsigned i;
+
+    memset(&list, 0, sizeof(list));
+    list_process(&list, 0, 2);
+    for (i = 0; i < 2; i++) {
+        aql_init(b, i);
+        set_vram64(b, SIG(1 + i) + AMD_SIGNAL_VALUE, 1);
+    }
+    set_vram64(b, AQ(0) + AMD_QUEUE_INACTIVE_SIGNAL, VA0 + SIG(9));
+    set_vram64(b, SIG(9) + AMD_SIGNAL_VALUE, 0);
+    list_send(b, &list);
+    aql_barrier(b, 0, 0, 1);
+    set_vram32(b, SQ_RING(0), AQL_PACKET_AGENT_DISPATCH);
+    aql_ring(b, 0);
+    bus_run(b);
+    CHECK_EQ(vram64(b, SIG(9) + AMD_SIGNAL_VALUE), 0x20);
+
+    set_vram64(b, SIG(9) + AMD_SIGNAL_VALUE, 0);
+    set_vram32(b, SQ_RING(0), H_AND);           /* even if it were good now */
+    hiq_send(b, p, pkt_unmap(p, UNMAP_QUEUES_PREEMPT, UNMAP_QUEUES_SEL_NON_STATIC, 0));
+    list_send(b, &list);
+    aql_ring(b, 0);
+    aql_barrier(b, 1, 0, 2);
+    aql_ring(b, 1);
+    bus_run(b);
+    CHECK(!hiq_stopped(b));
+    CHECK_EQ(vram64(b, SIG(9) + AMD_SIGNAL_VALUE), 0);
+    CHECK_EQ(vram64(b, SIG(1) + AMD_SIGNAL_VALUE), 1);
+    CHECK_EQ(vram64(b, AQ(0) + AMD_QUEUE_READ_DISPATCH_ID), 0);
+    CHECK_EQ(vram64(b, SIG(2) + AMD_SIGNAL_VALUE), 0);
+    bus_free(b);
+}
+
 int main(void)
 {
     Bus *b;
     unsigned i;
 
     test_widths();
+    test_error_once();
     b = sched_start(KFD_VMIDS, 3);
     memset(&list, 0, sizeof(list));
     list_process(&list, 0, QUEUES);
