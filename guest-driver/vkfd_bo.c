@@ -20,7 +20,6 @@
 #include "vkfd_device.h"
 #include "vkfd_doorbell.h"
 #include "vkfd_gem.h"
-#include "vkfd_process.h"
 #include "vkfd_userptr.h"
 #include "vkfd_vram.h"
 
@@ -183,13 +182,16 @@ static void vkfd_bo_release_memory(struct vkfd_bo *bo)
 void vkfd_bo_free(struct drm_gem_object *obj)
 {
 	struct vkfd_bo *bo = to_vkfd_bo(obj);
+	struct drm_device *drm = &bo->dev->drm;
 
-	WARN_ON(bo->vmap_count || bo->mapped);
+	WARN_ON(bo->vmap_count || !list_empty(&bo->mappings));
 
 	vkfd_bo_release_memory(bo);
 	drm_gem_object_release(obj);
 	mutex_destroy(&bo->vmap_lock);
 	kfree(bo);
+	/* Memory that was passed on may be the last that keeps the GPU's structure. */
+	drm_dev_put(drm);
 }
 
 /* The GEM part: no memory yet, but shmem to take it from for GTT. */
@@ -252,7 +254,6 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 	bo->base.funcs = &vkfd_gem_funcs;
 	bo->kind = params->kind;
 	bo->dev = dev;
-	bo->va = params->va;
 	bo->alloc_flags = params->alloc_flags;
 	bo->user_addr = params->user_addr;
 	bo->phys = params->phys;
@@ -260,12 +261,16 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 	INIT_LIST_HEAD(&bo->blocks);
 	INIT_LIST_HEAD(&bo->dma_link);
 	mutex_init(&bo->vmap_lock);
+	spin_lock_init(&bo->mappings_lock);
+	INIT_LIST_HEAD(&bo->mappings);
 
 	if (bo->kind == VKFD_BO_GTT || bo->kind == VKFD_BO_USERPTR) {
 		err = vkfd_sysmem_charge(bo, size);
 		if (err)
 			goto err_free;
 	}
+	/* From here on vkfd_bo_free() takes it apart. */
+	drm_dev_get(&dev->drm);
 	err = vkfd_bo_init_gem(bo, size);
 	if (!err)
 		err = vkfd_bo_init_memory(bo, params->gem);
@@ -313,27 +318,29 @@ bool vkfd_bo_reachable(struct vkfd_bo *bo, struct vkfd_device *dev)
 }
 
 /* As upstream's KFD mappings on Vega20: UC where coherence is asked for, else NC. */
-static u64 vkfd_bo_pte_flags(struct vkfd_bo *bo)
+u64 vkfd_bo_kfd_pte_flags(u32 alloc_flags)
 {
 	const u32 coherent = KFD_IOC_ALLOC_MEM_FLAGS_COHERENT |
 			     KFD_IOC_ALLOC_MEM_FLAGS_EXT_COHERENT |
 			     KFD_IOC_ALLOC_MEM_FLAGS_UNCACHED;
-	u64 flags = AMDGPU_PTE_VALID | AMDGPU_PTE_READABLE;
+	u64 flags = AMDGPU_PTE_READABLE;
 
-	if ((bo->alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE) && !bo->read_only)
+	if (alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE)
 		flags |= AMDGPU_PTE_WRITEABLE;
-	if (bo->alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE)
+	if (alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE)
 		flags |= AMDGPU_PTE_EXECUTABLE;
-	if (bo->alloc_flags & coherent)
+	if (alloc_flags & coherent)
 		flags |= (u64)AMDGPU_MTYPE_UC << AMDGPU_PTE_MTYPE_VG10__SHIFT;
 	return flags;
 }
 
-u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index)
+u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index, u64 flags)
 {
-	u64 flags = vkfd_bo_pte_flags(bo);
 	u64 addr = 0;
 
+	flags |= AMDGPU_PTE_VALID;
+	if (bo->read_only)
+		flags &= ~(u64)AMDGPU_PTE_WRITEABLE;
 	switch (bo->kind) {
 	case VKFD_BO_VRAM:
 		addr = vkfd_bo_vram_offset(bo, index);
@@ -386,19 +393,6 @@ int vkfd_bo_access(struct vkfd_bo *bo, u64 offset, void *buf, size_t len, bool w
 		memcpy_fromio(buf, io, len);
 	vkfd_hw_exit(idx);
 	return 0;
-}
-
-struct vkfd_bo *vkfd_bo_lookup(struct vkfd_pdd *pdd, u32 idr_handle)
-{
-	struct vkfd_bo *bo;
-
-	lockdep_assert_held(&pdd->process->lock);
-
-	/* The lock keeps the reference of the handle table. */
-	bo = xa_load(&pdd->bos, idr_handle);
-	if (bo)
-		drm_gem_object_get(&bo->base);
-	return bo;
 }
 
 void *vkfd_bo_vmap(struct vkfd_bo *bo)

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Buffer objects. All are GEM objects, so that user space maps them through the
- * render node at the offset ALLOC_MEMORY_OF_GPU returned.
+ * Buffer objects: memory, whoever has it by whatever handle (vkfd_mem.h for KFD's). All
+ * are GEM objects, so that user space maps them through the render node at the offset
+ * ALLOC_MEMORY_OF_GPU returned.
  */
 #ifndef VKFD_BO_H
 #define VKFD_BO_H
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <drm/drm_gem.h>
 
 struct vkfd_device;
-struct vkfd_pdd;
 struct vkfd_vram_block;
 
 enum vkfd_bo_kind {
@@ -27,9 +28,8 @@ enum vkfd_bo_kind {
  * struct vkfd_bo
  * @base: GEM object; its reference count is the BO's
  * @kind: where the memory is
- * @dev: GPU it was allocated on; the owner of a reference to @base keeps it alive
- * @va: GPU virtual address (0: none); of the driver's own signal page like @gpu_pages
- * @alloc_flags: KFD_IOC_ALLOC_MEM_FLAGS_*
+ * @dev: GPU it was allocated on, with a reference on its DRM device
+ * @alloc_flags: KFD_IOC_ALLOC_MEM_FLAGS_* it was made with
  * @blocks: VRAM, list of struct vkfd_vram_block
  * @block, @num_blocks: the same as an array in the order of the BO
  * @pages: system pages, for GTT (shmem) and userptr (pinned)
@@ -46,10 +46,8 @@ enum vkfd_bo_kind {
  * @charged: bytes of system memory charged against the limit
  * @vmap_lock: @vmap and @vmap_count
  * @vmap, @vmap_count: kernel mapping of GTT pages
- * @gpu_pages: how many pages VMs show, 0 for all; the driver's own signal page, whose
- *             owner may have mapped less of it; under the events.mutex of its process
- * @mapped: bit per GPU index it is mapped on; process->lock
- * @is_event_page: signal page of a process: FREE is refused with -EPERM; process->lock
+ * @mappings_lock: @mappings; nothing is taken inside it
+ * @mappings: struct vkfd_mapping.bo_link, of all VMs that show it; see vkfd_vm_refill_bo()
  *
  * Fields without a lock are constant after creation.
  */
@@ -57,7 +55,6 @@ struct vkfd_bo {
 	struct drm_gem_object base;
 	enum vkfd_bo_kind kind;
 	struct vkfd_device *dev;
-	u64 va;
 	u32 alloc_flags;
 	struct list_head blocks;
 	struct vkfd_vram_block **block;
@@ -75,9 +72,8 @@ struct vkfd_bo {
 	struct mutex vmap_lock;
 	void *vmap;
 	unsigned int vmap_count;
-	unsigned long gpu_pages;
-	unsigned long mapped;
-	bool is_event_page;
+	spinlock_t mappings_lock;
+	struct list_head mappings;
 };
 
 static inline struct vkfd_bo *to_vkfd_bo(struct drm_gem_object *obj)
@@ -93,7 +89,6 @@ static inline u64 vkfd_bo_size(const struct vkfd_bo *bo)
 /**
  * struct vkfd_bo_params - what a new BO is made of
  * @kind: kind of memory
- * @va: GPU virtual address or 0
  * @size: bytes, not 0; rounded up to pages
  * @alloc_flags: KFD_IOC_ALLOC_MEM_FLAGS_*
  * @user_addr: userptr: page-aligned address in current's mm
@@ -102,7 +97,6 @@ static inline u64 vkfd_bo_size(const struct vkfd_bo *bo)
  */
 struct vkfd_bo_params {
 	enum vkfd_bo_kind kind;
-	u64 va;
 	u64 size;
 	u32 alloc_flags;
 	u64 user_addr;
@@ -133,22 +127,18 @@ void vkfd_bo_dma_unmap(struct vkfd_bo *bo);
  */
 void vkfd_bo_dma_revoke(struct vkfd_device *dev);
 
+/* The flags of entries that KFD's @alloc_flags ask for: see struct vkfd_mapping. */
+u64 vkfd_bo_kfd_pte_flags(u32 alloc_flags);
 /*
- * Entry of page @index of @bo in page tables of @dev, complete with flags; 0 (invalid) for
- * doorbells that are not there at the moment. The BO has no page there if @index is beyond
- * its size: the caller checks.
+ * Entry of page @index of @bo in page tables of @dev, with @flags and those the memory
+ * needs; 0 (invalid) for doorbells that are not there at the moment. The BO has no page
+ * there if @index is beyond its size: the caller checks.
  */
-u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index);
+u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index, u64 flags);
 /* VRAM offset of page @index of a VRAM BO. */
 u64 vkfd_bo_vram_offset(struct vkfd_bo *bo, u64 index);
 /* Whether @dev can reach @bo by the addresses vkfd_bo_pte() gives. */
 bool vkfd_bo_reachable(struct vkfd_bo *bo, struct vkfd_device *dev);
-
-/*
- * By handle in @pdd (low 32 bits of a KFD memory handle), with a reference
- * (drm_gem_object_put(&bo->base)); NULL if there is none. Caller holds process->lock.
- */
-struct vkfd_bo *vkfd_bo_lookup(struct vkfd_pdd *pdd, u32 idr_handle);
 
 /*
  * Copies @len bytes, all in one page of @bo, from it to @buf or back. -EFAULT: it is not

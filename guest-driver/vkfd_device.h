@@ -7,7 +7,7 @@
  *   vkfd_process_table_lock        mm -> process; mmap_lock is taken inside it, when
  *                                  the MMU notifier is registered
  *   vkfd_topology_lock             node directories; none of the others with it
- *   process->lock                  pdds, BO handles, queues of a process
+ *   process->lock                  pdds, memory handles, queues of a process
  *     dev->queue_lock              VMIDs, slots, run list of a GPU; also
  *                                  without process->lock
  *       vm->lock                   page tables and mappings of one GPUVM; also right
@@ -27,7 +27,8 @@
  *
  * Below any of the mutexes, and without: bo->vmap_lock, dev->dma_lock, dev->vram.lock,
  * dev->doorbells.lock (mutexes, none of the others inside) and the slots lock of vkfd_device.c, the list
- * lock of vkfd_event.c, the lists and clients of vkfd_smi.c, dev->clock_lock, the limit's lock of vkfd_bo.c (spinlocks).
+ * lock of vkfd_event.c, the lists and clients of vkfd_smi.c, dev->clock_lock,
+ * the limit's lock of vkfd_bo.c, bo->mappings_lock (spinlocks).
  *
  * mmap_lock: mmap and fault handlers and VMA close run under it. They take
  * events.mutex, vm->lock, doorbells.lock inside it, and, when the last reference to a BO goes, dma_lock

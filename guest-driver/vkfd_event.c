@@ -13,6 +13,7 @@
 
 #include "vkfd_chardev.h"
 #include "vkfd_event_int.h"
+#include "vkfd_mem.h"
 #include "vkfd_process.h"
 #include "vkfd_queue_event.h"
 #include "vkfd_trace.h"
@@ -218,9 +219,10 @@ void vkfd_events_init(struct vkfd_process *p)
 	mutex_init(&evs->mutex);
 	xa_init_flags(&evs->xa, XA_FLAGS_ALLOC1);
 	evs->page = NULL;
+	evs->page_mem = NULL;
 	evs->page_bo = NULL;
 	evs->own_bo = NULL;
-	evs->own_mapped = 0;
+	memset(evs->own_map, 0, sizeof(evs->own_map));
 	evs->own_vmas = 0;
 	evs->slots = 0;
 	evs->signal_count = 0;
@@ -347,7 +349,7 @@ int vkfd_ioctl_create_event(struct file *filep, struct vkfd_process *p, void *da
 	struct kfd_ioctl_create_event_args *args = data;
 	u64 handle = args->event_page_offset;
 	struct vkfd_events *evs = &p->events;
-	struct vkfd_bo *bo = NULL;
+	struct vkfd_mem *mem = NULL;
 	struct vkfd_event *ev;
 	u64 *page;
 	int err;
@@ -363,16 +365,16 @@ int vkfd_ioctl_create_event(struct file *filep, struct vkfd_process *p, void *da
 	/* Until the page is attached FREE_MEMORY must not take the buffer away. */
 	if (handle) {
 		mutex_lock(&p->lock);
-		err = vkfd_signal_page_map_bo(p, handle, &bo, &page);
+		err = vkfd_signal_page_map_mem(p, handle, &mem, &page);
 		if (err)
 			goto unlock_process;
 	}
 
 	mutex_lock(&evs->mutex);
 	if (handle) {
-		err = vkfd_signal_page_attach(evs, bo, page);
+		err = vkfd_signal_page_attach(evs, mem, page);
 		if (err) {
-			vkfd_signal_page_unmap_bo(bo);
+			vkfd_signal_page_unmap_bo(mem->bo);
 			goto unlock;
 		}
 	}

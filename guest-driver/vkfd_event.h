@@ -13,10 +13,14 @@
 #include <linux/types.h>
 #include <linux/xarray.h>
 
+#include "vkfd_device.h"
+
 #include "vkfd_event_core.h"
 
 struct file;
 struct vkfd_bo;
+struct vkfd_mapping;
+struct vkfd_mem;
 struct vkfd_device;
 struct vkfd_pdd;
 struct vkfd_process;
@@ -35,11 +39,14 @@ struct vm_area_struct;
  * @xa: id -> struct vkfd_event, changed under @mutex, looked up under RCU
  * @link: in the list of all tables, which is walked under RCU
  * @page: kernel mapping of the slots, or NULL; set under @mutex, read under RCU
- * @page_bo: BO given as signal page (reference and vmap held), or NULL when there is
- *           no page or the page is the driver's own
+ * @page_mem: handle of the memory given as signal page, or NULL when there is no page or
+ *            the page is the driver's own
+ * @page_bo: its BO (reference and vmap held), or NULL likewise
  * @own_bo: memory of the driver's own page (reference and vmap held), or NULL when the
  *          process had no VM then and the page is plain kernel memory; @mutex
- * @own_mapped: bit per GPU index: @own_bo is in the process's VM there; @mutex
+ * @own_map: where @own_bo is in the process's VM of each GPU, or NULL; @mutex
+ * @own_va, @own_pages: address and length of the mapping of @own_bo by user space that the
+ *                      GPUs follow; @mutex
  * @own_vmas: mappings of @own_bo by user space, parts count; @mutex
  * @slots: number of usable slots in @page; @mutex
  * @signal_count: events that have a slot; @mutex
@@ -55,9 +62,12 @@ struct vkfd_events {
 	struct xarray xa;
 	struct list_head link;
 	u64 *page;
+	struct vkfd_mem *page_mem;
 	struct vkfd_bo *page_bo;
 	struct vkfd_bo *own_bo;
-	unsigned long own_mapped;
+	struct vkfd_mapping *own_map[VKFD_MAX_GPUS];
+	u64 own_va;
+	unsigned long own_pages;
 	unsigned int own_vmas;
 	unsigned int slots;
 	unsigned int signal_count;

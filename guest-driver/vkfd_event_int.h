@@ -109,13 +109,15 @@ bool vkfd_event_activate_idle(struct vkfd_event *ev);
 bool vkfd_event_take_slot(struct vkfd_events *evs, struct vkfd_event *ev);
 
 /*
- * Signal page. A handle is first turned into a mapped BO (process->lock held), then
- * attached (both locks held); events.mutex alone for the rest.
+ * Signal page. Memory by handle first gets a kernel mapping (process->lock held), then it
+ * is attached, and detached again if the call fails (both locks held); events.mutex alone
+ * for the rest.
  */
-int vkfd_signal_page_map_bo(struct vkfd_process *p, u64 handle, struct vkfd_bo **bo, u64 **page);
+int vkfd_signal_page_map_mem(struct vkfd_process *p, u64 handle, struct vkfd_mem **mem,
+			     u64 **page);
 void vkfd_signal_page_unmap_bo(struct vkfd_bo *bo);
 /* -EINVAL: there is a page already. */
-int vkfd_signal_page_attach(struct vkfd_events *evs, struct vkfd_bo *bo, u64 *page);
+int vkfd_signal_page_attach(struct vkfd_events *evs, struct vkfd_mem *mem, u64 *page);
 /* The driver's own page, if there is none yet. -ENOMEM. */
 int vkfd_signal_page_ensure(struct vkfd_events *evs);
 /* Waits until no interrupt uses the page, then lets go of it. */

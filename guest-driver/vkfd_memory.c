@@ -23,6 +23,7 @@
 #include "vkfd_chardev.h"
 #include "vkfd_doorbell.h"
 #include "vkfd_gem.h"
+#include "vkfd_mem.h"
 #include "vkfd_memory.h"
 #include "vkfd_process.h"
 #include "vkfd_vm.h"
@@ -116,7 +117,6 @@ static int vkfd_alloc_prepare(struct vkfd_pdd *pdd,
 	err = vkfd_alloc_kind(args->flags, &params->kind);
 	if (err)
 		return err;
-	params->va = args->va_addr;
 	params->size = args->size;
 	params->alloc_flags = args->flags;
 
@@ -144,30 +144,6 @@ static int vkfd_alloc_prepare(struct vkfd_pdd *pdd,
 		return 0;
 	}
 	return -EINVAL;
-}
-
-/* Gives @bo a handle in @pdd, which then owns the caller's reference. */
-static int vkfd_alloc_publish(struct vkfd_pdd *pdd, struct vkfd_bo *bo, u32 *handle)
-{
-	struct drm_file *drm_file = pdd->drm_file->private_data;
-	int err;
-
-	lockdep_assert_held(&pdd->process->lock);
-
-	/* From now on vkfd_slice.c keeps it right. */
-	if (bo->kind == VKFD_BO_DOORBELL)
-		bo->phys = vkfd_doorbell_slice_addr(pdd);
-	/* There is no GEM handle, so the right to mmap is given by itself. */
-	err = drm_vma_node_allow(&bo->base.vma_node, drm_file);
-	if (err)
-		return err;
-	err = xa_alloc(&pdd->bos, handle, bo, XA_LIMIT(1, INT_MAX),
-		       GFP_KERNEL_ACCOUNT);
-	if (err) {
-		drm_vma_node_revoke(&bo->base.vma_node, drm_file);
-		return -ENOMEM;
-	}
-	return 0;
 }
 
 int vkfd_ioctl_alloc_memory(struct file *filep, struct vkfd_process *p, void *data)
@@ -200,7 +176,10 @@ int vkfd_ioctl_alloc_memory(struct file *filep, struct vkfd_process *p, void *da
 	mmap_offset = drm_vma_node_offset_addr(&bo->base.vma_node);
 
 	mutex_lock(&p->lock);
-	err = vkfd_alloc_publish(pdd, bo, &handle);
+	/* From now on vkfd_slice.c keeps it right. */
+	if (bo->kind == VKFD_BO_DOORBELL)
+		bo->phys = vkfd_doorbell_slice_addr(pdd);
+	err = vkfd_mem_add(pdd, bo, args->va_addr, args->flags, &handle);
 	mutex_unlock(&p->lock);
 	if (err) {
 		drm_gem_object_put(&bo->base);
@@ -215,9 +194,9 @@ int vkfd_ioctl_alloc_memory(struct file *filep, struct vkfd_process *p, void *da
 	return 0;
 }
 
-/* The BO of a handle with a reference, ERR_PTR(-EINVAL) without a GPU, NULL without a BO. */
-static struct vkfd_bo *vkfd_bo_by_handle(struct vkfd_process *p, u64 handle,
-					 struct vkfd_pdd **pddp)
+/* What a handle stands for; ERR_PTR(-EINVAL) without a GPU, NULL without memory. */
+static struct vkfd_mem *vkfd_mem_by_handle(struct vkfd_process *p, u64 handle,
+					   struct vkfd_pdd **pddp)
 {
 	struct vkfd_pdd *pdd;
 
@@ -225,75 +204,44 @@ static struct vkfd_bo *vkfd_bo_by_handle(struct vkfd_process *p, u64 handle,
 	if (IS_ERR(pdd))
 		return ERR_CAST(pdd);
 	*pddp = pdd;
-	return vkfd_bo_lookup(pdd, vkfd_mem_handle_idr(handle));
+	return vkfd_mem_lookup(pdd, vkfd_mem_handle_idr(handle));
 }
 
 int vkfd_ioctl_free_memory(struct file *filep, struct vkfd_process *p, void *data)
 {
 	struct kfd_ioctl_free_memory_of_gpu_args *args = data;
 	struct vkfd_pdd *pdd;
-	struct vkfd_bo *bo;
+	struct vkfd_mem *mem;
 	int err = 0;
 
 	mutex_lock(&p->lock);
-	bo = vkfd_bo_by_handle(p, args->handle, &pdd);
-	if (IS_ERR_OR_NULL(bo)) {
-		mutex_unlock(&p->lock);
-		return bo ? PTR_ERR(bo) : -EINVAL;
-	}
-	if (bo->is_event_page) {
+	mem = vkfd_mem_by_handle(p, args->handle, &pdd);
+	if (IS_ERR_OR_NULL(mem))
+		err = mem ? PTR_ERR(mem) : -EINVAL;
+	else if (mem->is_event_page)
 		err = -EPERM;
-	} else if (bo->mapped) {
+	else if (vkfd_mem_is_mapped(mem))
 		err = -EBUSY;
-	} else {
-		xa_erase(&pdd->bos, vkfd_mem_handle_idr(args->handle));
-		drm_vma_node_revoke(&bo->base.vma_node, pdd->drm_file->private_data);
-		/* The reference of the handle; the last may be that of a CPU mapping. */
-		drm_gem_object_put(&bo->base);
-	}
+	else
+		vkfd_mem_remove(pdd, vkfd_mem_handle_idr(args->handle));
 	mutex_unlock(&p->lock);
-
-	drm_gem_object_put(&bo->base);
-	return err;
-}
-
-/* Caller holds process->lock. Mapping twice is no error. */
-static int vkfd_map_one(struct vkfd_process *p, struct vkfd_bo *bo, u32 gpu_id)
-{
-	struct vkfd_pdd *pdd;
-	int err;
-
-	pdd = vkfd_process_get_bound_pdd(p, gpu_id);
-	if (IS_ERR(pdd))
-		return PTR_ERR(pdd);
-	if (test_bit(pdd->dev->index, &bo->mapped))
-		return 0;
-	if (bo->kind == VKFD_BO_DOORBELL && pdd->dev != bo->dev) {
-		err = vkfd_slice_pin(p->pdds[bo->dev->index]);
-		if (err)
-			return err;
-	}
-	err = vkfd_vm_map_bo(pdd->vm, bo);
-	if (!err)
-		__set_bit(pdd->dev->index, &bo->mapped);
 	return err;
 }
 
 /* Caller holds process->lock. */
-static int vkfd_unmap_one(struct vkfd_process *p, struct vkfd_bo *bo, u32 gpu_id)
+static int vkfd_map_one(struct vkfd_process *p, struct vkfd_mem *mem, u32 gpu_id)
 {
-	struct vkfd_pdd *pdd;
-	int err;
+	struct vkfd_pdd *pdd = vkfd_process_get_bound_pdd(p, gpu_id);
 
-	pdd = vkfd_process_get_pdd(p, gpu_id);
-	if (IS_ERR(pdd))
-		return PTR_ERR(pdd);
-	if (!test_bit(pdd->dev->index, &bo->mapped))
-		return -EINVAL;
-	err = vkfd_vm_unmap_bo(pdd->vm, bo);
-	if (!err)
-		__clear_bit(pdd->dev->index, &bo->mapped);
-	return err;
+	return IS_ERR(pdd) ? PTR_ERR(pdd) : vkfd_mem_map(mem, pdd);
+}
+
+/* Caller holds process->lock. */
+static int vkfd_unmap_one(struct vkfd_process *p, struct vkfd_mem *mem, u32 gpu_id)
+{
+	struct vkfd_pdd *pdd = vkfd_process_get_pdd(p, gpu_id);
+
+	return IS_ERR(pdd) ? PTR_ERR(pdd) : vkfd_mem_unmap(mem, pdd);
 }
 
 /*
@@ -310,7 +258,7 @@ static int vkfd_map_unmap(struct vkfd_process *p,
 {
 	u32 gpu_ids[VKFD_MAX_GPUS];
 	struct vkfd_pdd *pdd;
-	struct vkfd_bo *bo;
+	struct vkfd_mem *mem;
 	u32 i;
 	int err = 0;
 
@@ -323,30 +271,19 @@ static int vkfd_map_unmap(struct vkfd_process *p,
 		return -EFAULT;
 
 	mutex_lock(&p->lock);
-	bo = vkfd_bo_by_handle(p, args->handle, &pdd);
-	if (IS_ERR(bo)) {
-		err = PTR_ERR(bo);
-		goto out;
-	}
-	if (map && !pdd->drm_file) {
+	mem = vkfd_mem_by_handle(p, args->handle, &pdd);
+	if (IS_ERR(mem))
+		err = PTR_ERR(mem);
+	else if (map && !pdd->drm_file)
 		err = -ENODEV;
-		goto out_put;
-	}
-	/* Upstream's errno for a handle that is unknown. */
-	if (!bo) {
+	else if (!mem)
+		/* Upstream's errno for a handle that is unknown. */
 		err = -ENOMEM;
-		goto out;
+	for (i = args->n_success; !err && i < args->n_devices; i++) {
+		err = map ? vkfd_map_one(p, mem, gpu_ids[i]) : vkfd_unmap_one(p, mem, gpu_ids[i]);
+		if (!err)
+			args->n_success = i + 1;
 	}
-	for (i = args->n_success; i < args->n_devices; i++) {
-		err = map ? vkfd_map_one(p, bo, gpu_ids[i]) : vkfd_unmap_one(p, bo, gpu_ids[i]);
-		if (err)
-			break;
-		args->n_success = i + 1;
-	}
-out_put:
-	if (bo)
-		drm_gem_object_put(&bo->base);
-out:
 	mutex_unlock(&p->lock);
 	return err;
 }
@@ -415,14 +352,13 @@ int vkfd_ioctl_export_dmabuf(struct file *filep, struct vkfd_process *p, void *d
 {
 	struct kfd_ioctl_export_dmabuf_args *args = data;
 	struct vkfd_pdd *pdd;
-	struct vkfd_bo *bo;
+	struct vkfd_mem *mem;
 
 	mutex_lock(&p->lock);
-	bo = vkfd_bo_by_handle(p, args->handle, &pdd);
+	mem = vkfd_mem_by_handle(p, args->handle, &pdd);
 	mutex_unlock(&p->lock);
-	if (IS_ERR_OR_NULL(bo))
-		return bo ? PTR_ERR(bo) : -EINVAL;
-	drm_gem_object_put(&bo->base);
+	if (IS_ERR_OR_NULL(mem))
+		return mem ? PTR_ERR(mem) : -EINVAL;
 
 	/* As upstream for a BO that may not leave its process. */
 	return -EPERM;

@@ -20,11 +20,10 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <drm/drm_drv.h>
-#include <drm/drm_vma_manager.h>
 
-#include "vkfd_bo.h"
 #include "vkfd_debugfs_proc.h"
 #include "vkfd_doorbell.h"
+#include "vkfd_mem.h"
 #include "vkfd_process.h"
 #include "vkfd_vm.h"
 
@@ -54,34 +53,6 @@ void vkfd_process_exit(void)
 	WARN_ON(!xa_empty(&vkfd_pasids));
 }
 
-/* Drops every mapping and every BO. Caller holds p->lock. */
-static void vkfd_process_free_bos(struct vkfd_process *p)
-{
-	struct vkfd_pdd *pdd, *peer;
-	struct vkfd_bo *bo;
-	unsigned int i, gpu;
-	unsigned long handle;
-
-	lockdep_assert_held(&p->lock);
-
-	for (i = 0; i < VKFD_MAX_GPUS; i++) {
-		pdd = p->pdds[i];
-		if (!pdd)
-			continue;
-		xa_for_each(&pdd->bos, handle, bo) {
-			for_each_set_bit(gpu, &bo->mapped, VKFD_MAX_GPUS) {
-				peer = p->pdds[gpu];
-				WARN_ON(vkfd_vm_unmap_bo(peer->vm, bo));
-			}
-			bo->mapped = 0;
-			xa_erase(&pdd->bos, handle);
-			drm_vma_node_revoke(&bo->base.vma_node,
-					    pdd->drm_file->private_data);
-			drm_gem_object_put(&bo->base);
-		}
-	}
-}
-
 /* Takes apart what the process owns. Nobody of the process runs any more. */
 static void vkfd_process_teardown(struct work_struct *work)
 {
@@ -95,7 +66,7 @@ static void vkfd_process_teardown(struct work_struct *work)
 	vkfd_events_fini(p);
 
 	mutex_lock(&p->lock);
-	vkfd_process_free_bos(p);
+	vkfd_mem_remove_all(p);
 	for (i = 0; i < VKFD_MAX_GPUS; i++) {
 		struct vkfd_pdd *pdd = p->pdds[i];
 
@@ -127,8 +98,8 @@ static void vkfd_process_free(struct vkfd_process *p)
 
 		if (!pdd)
 			continue;
-		WARN_ON(!xa_empty(&pdd->bos));
-		xa_destroy(&pdd->bos);
+		WARN_ON(!xa_empty(&pdd->mems));
+		xa_destroy(&pdd->mems);
 		drm_dev_put(&pdd->dev->drm);
 		kfree(pdd);
 	}
@@ -357,7 +328,7 @@ struct vkfd_pdd *vkfd_process_get_pdd(struct vkfd_process *p, u32 gpu_id)
 	pdd->dev = dev;
 	vkfd_slice_init(&pdd->slice);
 	pdd->vmid = -1;
-	xa_init_flags(&pdd->bos, XA_FLAGS_ALLOC1);
+	xa_init_flags(&pdd->mems, XA_FLAGS_ALLOC1);
 	/* Pairs with smp_load_acquire() in vkfd_process_find_pdd(). */
 	smp_store_release(&p->pdds[dev->index], pdd);
 	return pdd;

@@ -17,7 +17,6 @@
 #include "vkfd_runlist.h"
 
 struct vkfd_vm;
-struct vkfd_bo;
 
 /**
  * struct vkfd_pdd - a process on one GPU
@@ -25,7 +24,7 @@ struct vkfd_bo;
  * @dev: the GPU, with a reference on its DRM device
  * @drm_file: render-node file given to ACQUIRE_VM (reference held), NULL before
  * @vm: its VM, valid while @drm_file is
- * @bos: idr handle -> struct vkfd_bo (one reference each); XA_FLAGS_ALLOC1
+ * @mems: idr handle -> struct vkfd_mem; XA_FLAGS_ALLOC1
  * @slice: its doorbells, see vkfd_doorbell.h
  * @vmid: VMID, -1 while the process has no active queue here, or the firmware schedules
  * @runlist: what of it is in the run list of @dev; dev->queue_lock
@@ -43,7 +42,7 @@ struct vkfd_pdd {
 	struct vkfd_device *dev;
 	struct file *drm_file;
 	struct vkfd_vm *vm;
-	struct xarray bos;
+	struct xarray mems;
 	struct vkfd_slice slice;
 	int vmid;
 	struct vkfd_runlist_process runlist;

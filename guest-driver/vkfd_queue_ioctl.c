@@ -40,7 +40,7 @@ static bool user_ok(u64 addr, size_t size)
 	return access_ok(u64_to_user_ptr(addr), size);
 }
 
-/* Whether [@va, @va + @size) is mapped in @vm, by however many BOs. */
+/* Whether [@va, @va + @size) is mapped in @vm, by however many mappings. */
 static bool is_mapped(struct vkfd_vm *vm, u64 va, u64 size)
 {
 	unsigned long pn = va >> AMDGPU_GPU_PAGE_SHIFT, last;

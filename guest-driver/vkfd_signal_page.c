@@ -16,16 +16,18 @@
 
 #include "vkfd_bo.h"
 #include "vkfd_event_int.h"
+#include "vkfd_mem.h"
 #include "vkfd_memory.h"
 #include "vkfd_process.h"
 #include "vkfd_vm.h"
 
 #define VKFD_SIGNAL_PAGE_SIZE	(VKFD_SIGNAL_EVENT_LIMIT * sizeof(u64))
 
-int vkfd_signal_page_map_bo(struct vkfd_process *p, u64 handle, struct vkfd_bo **bo, u64 **page)
+int vkfd_signal_page_map_mem(struct vkfd_process *p, u64 handle, struct vkfd_mem **mem,
+			     u64 **page)
 {
 	struct vkfd_pdd *pdd;
-	struct vkfd_bo *b;
+	struct vkfd_mem *m;
 	void *addr;
 
 	lockdep_assert_held(&p->lock);
@@ -33,20 +35,15 @@ int vkfd_signal_page_map_bo(struct vkfd_process *p, u64 handle, struct vkfd_bo *
 	pdd = vkfd_process_get_pdd(p, vkfd_mem_handle_gpu_id(handle));
 	if (IS_ERR(pdd))
 		return PTR_ERR(pdd);
-	b = vkfd_bo_lookup(pdd, vkfd_mem_handle_idr(handle));
-	if (!b)
-		return -EINVAL;
+	m = vkfd_mem_lookup(pdd, vkfd_mem_handle_idr(handle));
 	/* All 4096 slots are written below, whatever user space intends to use. */
-	if (vkfd_bo_size(b) < VKFD_SIGNAL_PAGE_SIZE) {
-		drm_gem_object_put(&b->base);
+	if (!m || vkfd_bo_size(m->bo) < VKFD_SIGNAL_PAGE_SIZE)
 		return -EINVAL;
-	}
-	addr = vkfd_bo_vmap(b);
-	if (IS_ERR(addr)) {
-		drm_gem_object_put(&b->base);
+	addr = vkfd_bo_vmap(m->bo);
+	if (IS_ERR(addr))
 		return PTR_ERR(addr);
-	}
-	*bo = b;
+	drm_gem_object_get(&m->bo->base);
+	*mem = m;
 	*page = addr;
 	return 0;
 }
@@ -65,14 +62,15 @@ static void publish(struct vkfd_events *evs, u64 *page, unsigned int slots)
 	smp_store_release(&evs->page, page);
 }
 
-int vkfd_signal_page_attach(struct vkfd_events *evs, struct vkfd_bo *bo, u64 *page)
+int vkfd_signal_page_attach(struct vkfd_events *evs, struct vkfd_mem *mem, u64 *page)
 {
 	lockdep_assert_held(&evs->mutex);
 
 	if (evs->page)
 		return -EINVAL;
-	bo->is_event_page = true;
-	evs->page_bo = bo;
+	mem->is_event_page = true;
+	evs->page_mem = mem;
+	evs->page_bo = mem->bo;
 	publish(evs, page, VKFD_SIGNAL_EVENT_LIMIT);
 	return 0;
 }
@@ -132,31 +130,39 @@ int vkfd_signal_page_ensure(struct vkfd_events *evs)
 /* Takes the driver's own page out of the process's VMs. */
 static void own_unmap(struct vkfd_events *evs)
 {
-	struct vkfd_process *p = container_of(evs, struct vkfd_process, events);
 	unsigned int i;
 
 	lockdep_assert_held(&evs->mutex);
 
-	for_each_set_bit(i, &evs->own_mapped, VKFD_MAX_GPUS)
-		WARN_ON(vkfd_vm_unmap_bo(vm_of(p, i), evs->own_bo));
-	evs->own_mapped = 0;
+	for (i = 0; i < VKFD_MAX_GPUS; i++) {
+		if (evs->own_map[i])
+			vkfd_vm_unmap(evs->own_map[i]);
+		evs->own_map[i] = NULL;
+	}
 }
 
 static int own_map_one(struct vkfd_events *evs, unsigned int i)
 {
 	struct vkfd_process *p = container_of(evs, struct vkfd_process, events);
+	const struct vkfd_map_params params = {
+		.bo = evs->own_bo,
+		.va = evs->own_va,
+		.npages = evs->own_pages,
+		.flags = vkfd_bo_kfd_pte_flags(evs->own_bo->alloc_flags),
+	};
 	struct vkfd_vm *vm = vm_of(p, i);
-	int err;
+	struct vkfd_mapping *m;
 
 	lockdep_assert_held(&evs->mutex);
 
-	if (!vm || test_bit(i, &evs->own_mapped))
+	if (!vm || evs->own_map[i])
 		return 0;
-	err = vkfd_vm_map_bo(vm, evs->own_bo);
-	if (!err)
-		__set_bit(i, &evs->own_mapped);
+	m = vkfd_vm_map(vm, &params);
 	/* Of a GPU that is gone nothing has to be mapped. */
-	return err == -ENODEV ? 0 : err;
+	if (IS_ERR(m))
+		return PTR_ERR(m) == -ENODEV ? 0 : PTR_ERR(m);
+	evs->own_map[i] = m;
+	return 0;
 }
 
 int vkfd_events_vm_acquired(struct vkfd_pdd *pdd)
@@ -185,13 +191,16 @@ void vkfd_signal_page_detach(struct vkfd_events *evs)
 	if (own)
 		own_unmap(evs);
 	WRITE_ONCE(evs->page, NULL);
+	/* FREE may take the handle away from now on: the BO is kept by itself. */
+	if (evs->page_mem)
+		evs->page_mem->is_event_page = false;
+	evs->page_mem = NULL;
 	evs->page_bo = NULL;
 	evs->own_bo = NULL;
 	evs->slots = 0;
 	/* The interrupt path reads slots under RCU. */
 	synchronize_rcu();
 	if (bo) {
-		bo->is_event_page = false;
 		vkfd_signal_page_unmap_bo(bo);
 	} else if (own) {
 		vkfd_signal_page_unmap_bo(own);
@@ -263,8 +272,8 @@ static int own_mmap(struct vkfd_process *p, struct vm_area_struct *vma)
 			return err;
 	}
 	if (!evs->own_vmas) {
-		evs->own_bo->va = vma->vm_start;
-		evs->own_bo->gpu_pages = pages;
+		evs->own_va = vma->vm_start;
+		evs->own_pages = pages;
 		for (i = 0; i < VKFD_MAX_GPUS; i++) {
 			err = own_map_one(evs, i);
 			if (err) {

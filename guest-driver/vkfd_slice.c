@@ -23,6 +23,7 @@
 #include "vkfd_bo.h"
 #include "vkfd_device.h"
 #include "vkfd_doorbell.h"
+#include "vkfd_mem.h"
 #include "vkfd_process.h"
 #include "vkfd_queue_int.h"
 #include "vkfd_sched.h"
@@ -263,19 +264,16 @@ static bool has_work(struct vkfd_pdd *pdd)
 /* What the GPU's page tables say of doorbells is what @pdd has now. */
 static void update_bos(struct vkfd_pdd *pdd)
 {
-	struct vkfd_process *p = pdd->process;
-	struct vkfd_bo *bo;
+	struct vkfd_mem *mem;
 	unsigned long handle;
-	unsigned int gpu;
 
-	lockdep_assert_held(&p->lock);
+	lockdep_assert_held(&pdd->process->lock);
 
-	xa_for_each(&pdd->bos, handle, bo) {
-		if (bo->kind != VKFD_BO_DOORBELL)
+	xa_for_each(&pdd->mems, handle, mem) {
+		if (mem->bo->kind != VKFD_BO_DOORBELL)
 			continue;
-		bo->phys = vkfd_doorbell_slice_addr(pdd);
-		for_each_set_bit(gpu, &bo->mapped, VKFD_MAX_GPUS)
-			vkfd_vm_refill_bo(p->pdds[gpu]->vm, bo);
+		mem->bo->phys = vkfd_doorbell_slice_addr(pdd);
+		vkfd_vm_refill_bo(mem->bo);
 	}
 }
 

@@ -23,6 +23,7 @@ struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev)
 	vm = kzalloc(sizeof(*vm), GFP_KERNEL_ACCOUNT);
 	if (!vm)
 		return ERR_PTR(-ENOMEM);
+	refcount_set(&vm->ref, 1);
 	vm->dev = dev;
 	vm->vmid = -1;
 	mutex_init(&vm->lock);
@@ -46,14 +47,85 @@ struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev)
 	return vm;
 }
 
-void vkfd_vm_destroy(struct vkfd_vm *vm)
+static void vkfd_vm_put(struct vkfd_vm *vm)
 {
-	WARN_ON(vm->vmid >= 0 || vm->listed);
-
-	mtree_destroy(&vm->mappings);
-	vkfd_pt_destroy(vm->dev, vm->root);
+	if (!refcount_dec_and_test(&vm->ref))
+		return;
 	mutex_destroy(&vm->lock);
 	kfree(vm);
+}
+
+static void vkfd_mapping_put(struct vkfd_mapping *m)
+{
+	struct vkfd_bo *bo = m->bo;
+	bool last;
+
+	/* Under the lock, so that whoever finds it in the list finds it with references. */
+	spin_lock(&bo->mappings_lock);
+	last = refcount_dec_and_test(&m->ref);
+	if (last)
+		list_del(&m->bo_link);
+	spin_unlock(&bo->mappings_lock);
+	if (!last)
+		return;
+	vkfd_vm_put(m->vm);
+	kfree(m);
+	drm_gem_object_put(&bo->base);
+}
+
+static void vkfd_mapping_put_list(struct list_head *list)
+{
+	struct vkfd_mapping *m, *next;
+
+	list_for_each_entry_safe(m, next, list, link) {
+		list_del(&m->link);
+		vkfd_mapping_put(m);
+	}
+}
+
+/* A mapping that is in the list of its BO and in no tree. */
+static struct vkfd_mapping *vkfd_mapping_create(struct vkfd_vm *vm,
+						const struct vkfd_map_params *params)
+{
+	struct vkfd_mapping *m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+
+	if (!m)
+		return NULL;
+	refcount_set(&m->ref, 1);
+	refcount_inc(&vm->ref);
+	drm_gem_object_get(&params->bo->base);
+	m->vm = vm;
+	m->bo = params->bo;
+	m->va = params->va;
+	m->npages = params->npages;
+	m->first = params->first;
+	m->flags = params->flags;
+	spin_lock(&m->bo->mappings_lock);
+	list_add_tail(&m->bo_link, &m->bo->mappings);
+	spin_unlock(&m->bo->mappings_lock);
+	return m;
+}
+
+void vkfd_vm_destroy(struct vkfd_vm *vm)
+{
+	unsigned long pn = 0;
+	struct vkfd_mapping *m;
+	LIST_HEAD(gone);
+
+	WARN_ON(vm->vmid >= 0 || vm->listed);
+
+	/* Those who refill a BO may still come by. */
+	mutex_lock(&vm->lock);
+	mt_for_each(&vm->mappings, m, pn, ULONG_MAX) {
+		m->live = false;
+		list_add(&m->link, &gone);
+	}
+	mtree_destroy(&vm->mappings);
+	vkfd_pt_destroy(vm->dev, vm->root);
+	vm->root = NULL;
+	mutex_unlock(&vm->lock);
+	vkfd_mapping_put_list(&gone);
+	vkfd_vm_put(vm);
 }
 
 int vkfd_vm_acquire(struct vkfd_vm *vm, struct vkfd_process *p)
@@ -91,15 +163,6 @@ static void vkfd_vm_flush(struct vkfd_vm *vm)
 		dev_err_ratelimited(vm->dev->drm.dev, "TLB of VMID %d not flushed\n", vm->vmid);
 }
 
-static u64 vkfd_vm_bo_pages(struct vkfd_bo *bo)
-{
-	u64 pages = vkfd_bo_size(bo) >> AMDGPU_GPU_PAGE_SHIFT;
-
-	if (bo->gpu_pages)
-		return bo->gpu_pages;
-	return bo->alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_AQL_QUEUE_MEM ? pages * 2 : pages;
-}
-
 static bool vkfd_vm_range_ok(u64 va, u64 npages)
 {
 	u64 last;
@@ -107,56 +170,60 @@ static bool vkfd_vm_range_ok(u64 va, u64 npages)
 	if (!IS_ALIGNED(va, AMDGPU_GPU_PAGE_SIZE) || va < VKFD_GPUVM_BASE ||
 	    va > VKFD_GPUVM_LIMIT)
 		return false;
-	if (npages > (VKFD_GPUVM_LIMIT >> AMDGPU_GPU_PAGE_SHIFT))
+	if (!npages || npages > (VKFD_GPUVM_LIMIT >> AMDGPU_GPU_PAGE_SHIFT))
 		return false;
 	last = va + (npages << AMDGPU_GPU_PAGE_SHIFT) - 1;
 	return last <= VKFD_GPUVM_LIMIT;
 }
 
-struct vkfd_vm_map_ctx {
-	struct vkfd_vm *vm;
-	struct vkfd_bo *bo;
-	u64 bo_pages;
-};
-
-static u64 vkfd_vm_pte(void *data, u64 index)
+static u64 vkfd_bo_pages(const struct vkfd_bo *bo)
 {
-	struct vkfd_vm_map_ctx *ctx = data;
-
-	/* AQL queue memory: the second half is the first again. */
-	if (index >= ctx->bo_pages)
-		index -= ctx->bo_pages;
-	return vkfd_bo_pte(ctx->bo, ctx->vm->dev, index);
+	return vkfd_bo_size(bo) >> AMDGPU_GPU_PAGE_SHIFT;
 }
 
-int vkfd_vm_map_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
+/* Page of its BO that page @index of @m shows. */
+static u64 vkfd_mapping_page(const struct vkfd_mapping *m, u64 index)
 {
-	u64 npages = vkfd_vm_bo_pages(bo), pn = bo->va >> AMDGPU_GPU_PAGE_SHIFT;
-	struct vkfd_vm_map_ctx ctx = {
-		.vm = vm,
-		.bo = bo,
-		.bo_pages = vkfd_bo_size(bo) >> AMDGPU_GPU_PAGE_SHIFT,
-	};
+	return (m->first + index) % vkfd_bo_pages(m->bo);
+}
+
+static u64 vkfd_mapping_pte(void *data, u64 index)
+{
+	struct vkfd_mapping *m = data;
+
+	return vkfd_bo_pte(m->bo, m->vm->dev, vkfd_mapping_page(m, index), m->flags);
+}
+
+struct vkfd_mapping *vkfd_vm_map(struct vkfd_vm *vm, const struct vkfd_map_params *params)
+{
+	u64 va = params->va, npages = params->npages, pn = va >> AMDGPU_GPU_PAGE_SHIFT;
+	struct vkfd_mapping *m;
 	LIST_HEAD(empty);
 	int err, idx;
 
-	if (!vkfd_vm_range_ok(bo->va, npages) || !vkfd_bo_reachable(bo, vm->dev))
-		return -EINVAL;
-	if (!vkfd_hw_enter(vm->dev, &idx))
-		return -ENODEV;
+	if (!vkfd_vm_range_ok(va, npages) || !vkfd_bo_reachable(params->bo, vm->dev))
+		return ERR_PTR(-EINVAL);
+	m = vkfd_mapping_create(vm, params);
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	if (!vkfd_hw_enter(vm->dev, &idx)) {
+		vkfd_mapping_put(m);
+		return ERR_PTR(-ENODEV);
+	}
 
 	mutex_lock(&vm->lock);
-	err = mtree_insert_range(&vm->mappings, pn, pn + npages - 1, bo, GFP_KERNEL_ACCOUNT);
+	err = mtree_insert_range(&vm->mappings, pn, pn + npages - 1, m, GFP_KERNEL_ACCOUNT);
 	if (err) {
 		err = err == -EEXIST ? -EINVAL : err;
 		goto out;
 	}
-	err = vkfd_pt_prepare(vm->dev, vm->root, bo->va, npages);
+	err = vkfd_pt_prepare(vm->dev, vm->root, va, npages);
 	if (err) {
-		vkfd_pt_clear(vm->dev, vm->root, bo->va, npages, false, true, &empty);
+		vkfd_pt_clear(vm->dev, vm->root, va, npages, false, true, &empty);
 		mtree_erase(&vm->mappings, pn);
 	} else {
-		vkfd_pt_fill(vm->dev, vm->root, bo->va, npages, vkfd_vm_pte, &ctx);
+		vkfd_pt_fill(vm->dev, vm->root, va, npages, vkfd_mapping_pte, m);
+		m->live = true;
 	}
 	/* Also on failure: the walker may have cached an entry for a table that goes. */
 	vkfd_vm_flush(vm);
@@ -164,64 +231,82 @@ int vkfd_vm_map_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
 out:
 	mutex_unlock(&vm->lock);
 	vkfd_hw_exit(idx);
-	return err;
+	if (err) {
+		vkfd_mapping_put(m);
+		return ERR_PTR(err);
+	}
+	return m;
 }
 
-void vkfd_vm_refill_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
+static void vkfd_mapping_refill(struct vkfd_mapping *m)
 {
-	struct vkfd_vm_map_ctx ctx = {
-		.vm = vm,
-		.bo = bo,
-		.bo_pages = vkfd_bo_size(bo) >> AMDGPU_GPU_PAGE_SHIFT,
-	};
+	struct vkfd_vm *vm = m->vm;
 	int idx;
 
-	if (!vkfd_hw_enter(vm->dev, &idx))
-		return;
 	mutex_lock(&vm->lock);
-	if (!WARN_ON(mtree_load(&vm->mappings, bo->va >> AMDGPU_GPU_PAGE_SHIFT) != bo)) {
-		vkfd_pt_refill(vm->dev, vm->root, bo->va, vkfd_vm_bo_pages(bo), vkfd_vm_pte, &ctx);
+	/* The GPU of a VM that is no more may be no more itself. */
+	if (m->live && vkfd_hw_enter(vm->dev, &idx)) {
+		vkfd_pt_refill(vm->dev, vm->root, m->va, m->npages, vkfd_mapping_pte, m);
 		vkfd_vm_flush(vm);
+		vkfd_hw_exit(idx);
 	}
 	mutex_unlock(&vm->lock);
-	vkfd_hw_exit(idx);
+}
+
+void vkfd_vm_refill_bo(struct vkfd_bo *bo)
+{
+	struct vkfd_mapping *m, *last = NULL;
+
+	/* What is added meanwhile comes last, or with the new entries. */
+	spin_lock(&bo->mappings_lock);
+	list_for_each_entry(m, &bo->mappings, bo_link) {
+		refcount_inc(&m->ref);
+		spin_unlock(&bo->mappings_lock);
+		if (last)
+			vkfd_mapping_put(last);
+		vkfd_mapping_refill(m);
+		last = m;
+		spin_lock(&bo->mappings_lock);
+	}
+	spin_unlock(&bo->mappings_lock);
+	if (last)
+		vkfd_mapping_put(last);
 }
 
 int vkfd_vm_read(struct vkfd_vm *vm, u64 va, void *buf, size_t size)
 {
-	struct vkfd_bo *bo;
+	struct vkfd_mapping *m;
 	int err = -EFAULT;
+	u64 index;
 
 	mutex_lock(&vm->lock);
-	/* A mapped BO is not freed, and it cannot be unmapped now. */
-	bo = mtree_load(&vm->mappings, va >> AMDGPU_GPU_PAGE_SHIFT);
-	if (bo && offset_in_page(va) + size <= PAGE_SIZE)
-		err = vkfd_bo_access(bo, (va - bo->va) % vkfd_bo_size(bo), buf, size, false);
+	m = mtree_load(&vm->mappings, va >> AMDGPU_GPU_PAGE_SHIFT);
+	if (m && offset_in_page(va) + size <= PAGE_SIZE) {
+		index = vkfd_mapping_page(m, (va - m->va) >> AMDGPU_GPU_PAGE_SHIFT);
+		err = vkfd_bo_access(m->bo, (index << PAGE_SHIFT) + offset_in_page(va), buf, size,
+				     false);
+	}
 	mutex_unlock(&vm->lock);
 	return err;
 }
 
-int vkfd_vm_unmap_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
+void vkfd_vm_unmap(struct vkfd_mapping *m)
 {
-	u64 npages = vkfd_vm_bo_pages(bo), pn = bo->va >> AMDGPU_GPU_PAGE_SHIFT;
+	struct vkfd_vm *vm = m->vm;
 	LIST_HEAD(empty);
-	int err = 0, idx;
 	bool live;
+	int idx;
 
 	live = vkfd_hw_enter(vm->dev, &idx);
 	mutex_lock(&vm->lock);
-	if (mtree_load(&vm->mappings, pn) != bo) {
-		err = -EINVAL;
-		goto out;
-	}
-	vkfd_pt_clear(vm->dev, vm->root, bo->va, npages, true, live, &empty);
+	vkfd_pt_clear(vm->dev, vm->root, m->va, m->npages, true, live, &empty);
 	if (live)
 		vkfd_vm_flush(vm);
 	vkfd_pt_free_list(vm->dev, &empty);
-	mtree_erase(&vm->mappings, pn);
-out:
+	mtree_erase(&vm->mappings, m->va >> AMDGPU_GPU_PAGE_SHIFT);
+	m->live = false;
 	mutex_unlock(&vm->lock);
 	if (live)
 		vkfd_hw_exit(idx);
-	return err;
+	vkfd_mapping_put(m);
 }

@@ -7,8 +7,10 @@
 #ifndef VKFD_VM_H
 #define VKFD_VM_H
 
+#include <linux/list.h>
 #include <linux/maple_tree.h>
 #include <linux/mutex.h>
+#include <linux/refcount.h>
 #include <linux/types.h>
 
 struct vkfd_bo;
@@ -18,6 +20,8 @@ struct vkfd_pt;
 
 /**
  * struct vkfd_vm
+ * @ref: the open file's, and one of each mapping; what is left after vkfd_vm_destroy()
+ *       is this structure only
  * @dev: the GPU; the open file keeps it
  * @lock: page tables, @mappings, @process, @vmid, @listed
  * @root: root directory
@@ -30,10 +34,10 @@ struct vkfd_pt;
  *          any time. Set as @vmid.
  * @generation: of @dev when the VM was made: tables of before a reset are never used
  *              again, as changes to them were lost
- * @mappings: page numbers in use -> struct vkfd_bo (no reference: a mapped BO is not
- *            freed), to reject overlaps
+ * @mappings: page numbers in use -> struct vkfd_mapping (one reference each)
  */
 struct vkfd_vm {
+	refcount_t ref;
 	struct vkfd_device *dev;
 	struct mutex lock;
 	struct vkfd_pt *root;
@@ -45,9 +49,53 @@ struct vkfd_vm {
 	struct maple_tree mappings;
 };
 
+/**
+ * struct vkfd_mapping - a range of a VM that shows a BO
+ * @ref: one of the VM while the mapping is in vm->mappings, others of who looks at it
+ *       without vm->lock
+ * @vm: with a reference
+ * @bo: with a reference
+ * @va: GPU address of its first page
+ * @npages: length, in pages; vm->lock
+ * @first: page of @bo it begins with. Behind the last page of @bo comes the first again:
+ *         AQL queue memory is there twice
+ * @flags: AMDGPU_PTE_READABLE, _WRITEABLE, _EXECUTABLE and the memory type; what else an
+ *         entry needs is a matter of the memory
+ * @live: it is in vm->mappings; vm->lock
+ * @bo_link: in bo->mappings until the last reference goes; bo->mappings_lock
+ * @link: on its way out; of whoever took it out of vm->mappings
+ */
+struct vkfd_mapping {
+	refcount_t ref;
+	struct vkfd_vm *vm;
+	struct vkfd_bo *bo;
+	u64 va;
+	u64 npages;
+	u64 first;
+	u64 flags;
+	bool live;
+	struct list_head bo_link;
+	struct list_head link;
+};
+
+/**
+ * struct vkfd_map_params - what is to be mapped where
+ * @bo: the memory
+ * @va: GPU address
+ * @npages: how much of it, in pages; up to twice as many as @bo has
+ * @first, @flags: as in struct vkfd_mapping
+ */
+struct vkfd_map_params {
+	struct vkfd_bo *bo;
+	u64 va;
+	u64 npages;
+	u64 first;
+	u64 flags;
+};
+
 /* ERR_PTR(-ENOMEM), ERR_PTR(-ENODEV): the hardware is gone. */
 struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev);
-/* No queue runs in it and no BO that lives on is mapped in it. */
+/* No queue runs in it. Mappings that are left go with it. */
 void vkfd_vm_destroy(struct vkfd_vm *vm);
 
 /*
@@ -58,22 +106,21 @@ int vkfd_vm_acquire(struct vkfd_vm *vm, struct vkfd_process *p);
 void vkfd_vm_release(struct vkfd_vm *vm);
 
 /*
- * Maps the whole @bo at its VA (AQL queue memory: twice in a row) / removes the
- * mapping. Both flush the TLB of the VM's VMID before they return. On failure the VM
- * is as before. Map: -EINVAL for a misaligned, bad or overlapping range or a BO the
- * GPU cannot reach, -ENOMEM, -ENODEV. Unmap: -EINVAL if it is not mapped; works on
- * after the hardware is gone. The caller serialises calls for one BO (process->lock; events.mutex for the signal page).
- * Takes vm->lock.
+ * Maps memory / removes a mapping of vkfd_vm_map(), which is the VM's: the pointer is
+ * good until then. Both flush the TLB of the VM's VMID before they return. On failure
+ * the VM is as before. Map: ERR_PTR(-EINVAL) for a misaligned, bad or overlapping range
+ * or a BO the GPU cannot reach, -ENOMEM, -ENODEV. Unmap works on after the hardware is
+ * gone. Take vm->lock.
  */
-int vkfd_vm_map_bo(struct vkfd_vm *vm, struct vkfd_bo *bo);
-int vkfd_vm_unmap_bo(struct vkfd_vm *vm, struct vkfd_bo *bo);
+struct vkfd_mapping *vkfd_vm_map(struct vkfd_vm *vm, const struct vkfd_map_params *params);
+void vkfd_vm_unmap(struct vkfd_mapping *m);
 
 /*
- * Writes the entries of a mapped @bo again and flushes the TLB, after what
- * vkfd_bo_pte() says has changed. Nothing to do if the hardware is away. As above:
- * callers for one BO are serialised. Takes vm->lock.
+ * Writes the entries of all mappings of @bo again, in whatever VM, and flushes the TLBs,
+ * after what vkfd_bo_pte() says has changed. VMs whose hardware is away are left alone.
+ * The caller has a reference to @bo. Takes the vm->lock of one after the other.
  */
-void vkfd_vm_refill_bo(struct vkfd_vm *vm, struct vkfd_bo *bo);
+void vkfd_vm_refill_bo(struct vkfd_bo *bo);
 
 /*
  * What the GPU would read at @va, in one page. -EFAULT: not mapped, or not memory;

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KFD's memory handles: the table of a process, and mapping by handle.
+ */
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/slab.h>
+#include <drm/drm_vma_manager.h>
+#include <uapi/linux/kfd_ioctl.h>
+
+#include <vkfd/gpuvm.h>
+
+#include "vkfd_bo.h"
+#include "vkfd_doorbell.h"
+#include "vkfd_mem.h"
+#include "vkfd_process.h"
+#include "vkfd_vm.h"
+
+int vkfd_mem_add(struct vkfd_pdd *pdd, struct vkfd_bo *bo, u64 va, u32 alloc_flags,
+		 u32 *idr_handle)
+{
+	struct drm_file *drm_file = pdd->drm_file->private_data;
+	struct vkfd_mem *mem;
+	int err;
+
+	lockdep_assert_held(&pdd->process->lock);
+
+	mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
+	if (!mem)
+		return -ENOMEM;
+	mem->bo = bo;
+	mem->va = va;
+	mem->alloc_flags = alloc_flags;
+	/* There is no GEM handle, so the right to mmap is given by itself. */
+	err = drm_vma_node_allow(&bo->base.vma_node, drm_file);
+	if (err)
+		goto free;
+	err = xa_alloc(&pdd->mems, idr_handle, mem, XA_LIMIT(1, INT_MAX), GFP_KERNEL_ACCOUNT);
+	if (!err)
+		return 0;
+	drm_vma_node_revoke(&bo->base.vma_node, drm_file);
+free:
+	kfree(mem);
+	return -ENOMEM;
+}
+
+void vkfd_mem_remove(struct vkfd_pdd *pdd, u32 idr_handle)
+{
+	struct vkfd_mem *mem = xa_erase(&pdd->mems, idr_handle);
+
+	lockdep_assert_held(&pdd->process->lock);
+
+	drm_vma_node_revoke(&mem->bo->base.vma_node, pdd->drm_file->private_data);
+	drm_gem_object_put(&mem->bo->base);
+	kfree(mem);
+}
+
+struct vkfd_mem *vkfd_mem_lookup(struct vkfd_pdd *pdd, u32 idr_handle)
+{
+	lockdep_assert_held(&pdd->process->lock);
+
+	return xa_load(&pdd->mems, idr_handle);
+}
+
+bool vkfd_mem_is_mapped(const struct vkfd_mem *mem)
+{
+	unsigned int i;
+
+	for (i = 0; i < VKFD_MAX_GPUS; i++)
+		if (mem->map[i])
+			return true;
+	return false;
+}
+
+int vkfd_mem_map(struct vkfd_mem *mem, struct vkfd_pdd *pdd)
+{
+	bool aql = mem->alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_AQL_QUEUE_MEM;
+	struct vkfd_bo *bo = mem->bo;
+	struct vkfd_map_params params = {
+		.bo = bo,
+		.va = mem->va,
+		.npages = (vkfd_bo_size(bo) >> AMDGPU_GPU_PAGE_SHIFT) << aql,
+		.flags = vkfd_bo_kfd_pte_flags(mem->alloc_flags),
+	};
+	struct vkfd_process *p = pdd->process;
+	struct vkfd_mapping *m;
+	int err;
+
+	lockdep_assert_held(&p->lock);
+
+	if (mem->map[pdd->dev->index])
+		return 0;
+	if (bo->kind == VKFD_BO_DOORBELL && pdd->dev != bo->dev) {
+		err = vkfd_slice_pin(p->pdds[bo->dev->index]);
+		if (err)
+			return err;
+	}
+	m = vkfd_vm_map(pdd->vm, &params);
+	if (IS_ERR(m))
+		return PTR_ERR(m);
+	mem->map[pdd->dev->index] = m;
+	return 0;
+}
+
+int vkfd_mem_unmap(struct vkfd_mem *mem, struct vkfd_pdd *pdd)
+{
+	struct vkfd_mapping **m = &mem->map[pdd->dev->index];
+
+	lockdep_assert_held(&pdd->process->lock);
+
+	if (!*m)
+		return -EINVAL;
+	vkfd_vm_unmap(*m);
+	*m = NULL;
+	return 0;
+}
+
+void vkfd_mem_remove_all(struct vkfd_process *p)
+{
+	struct vkfd_mem *mem;
+	unsigned long handle;
+	unsigned int i, gpu;
+
+	lockdep_assert_held(&p->lock);
+
+	for (i = 0; i < VKFD_MAX_GPUS; i++) {
+		struct vkfd_pdd *pdd = p->pdds[i];
+
+		if (!pdd)
+			continue;
+		xa_for_each(&pdd->mems, handle, mem) {
+			for (gpu = 0; gpu < VKFD_MAX_GPUS; gpu++)
+				if (mem->map[gpu])
+					vkfd_mem_unmap(mem, p->pdds[gpu]);
+			vkfd_mem_remove(pdd, handle);
+		}
+	}
+}
