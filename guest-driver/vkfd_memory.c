@@ -2,7 +2,7 @@
 /*
  * Memory ioctls: VMs, BOs by handle, mapping.
  *
- * User memory is read and written, and user pages are pinned, with no lock held: see
+ * User memory is read and written, and its pages are looked up, with no lock held: see
  * vkfd_device.h on mmap_lock.
  */
 #include <linux/bitops.h>
@@ -26,6 +26,7 @@
 #include "vkfd_mem.h"
 #include "vkfd_memory.h"
 #include "vkfd_process.h"
+#include "vkfd_userptr.h"
 #include "vkfd_vm.h"
 #include "vkfd_vram.h"
 
@@ -131,6 +132,7 @@ static int vkfd_alloc_prepare(struct vkfd_pdd *pdd,
 		return 0;
 	case VKFD_BO_USERPTR:
 		params->user_addr = untagged_addr(args->mmap_offset);
+		params->process = pdd->process;
 		return params->user_addr ? 0 : -EINVAL;
 	case VKFD_BO_DOORBELL:
 		if (args->size != VKFD_DOORBELL_SLICE_SIZE)
@@ -253,6 +255,32 @@ static_assert(sizeof(struct kfd_ioctl_map_memory_to_gpu_args) ==
 static_assert(offsetof(struct kfd_ioctl_map_memory_to_gpu_args, n_success) ==
 	      offsetof(struct kfd_ioctl_unmap_memory_from_gpu_args, n_success));
 
+/*
+ * Has the pages of a userptr there, for which process->lock is dropped. Where there is no
+ * memory any more, as upstream, the range is mapped all the same, and accesses fault.
+ */
+static int vkfd_map_user(struct vkfd_process *p, struct vkfd_pdd *pdd, struct vkfd_mem *mem,
+			 u32 idr_handle)
+{
+	struct vkfd_bo *bo = mem->bo;
+	int err;
+
+	lockdep_assert_held(&p->lock);
+
+	drm_gem_object_get(&bo->base);
+	mutex_unlock(&p->lock);
+	err = vkfd_userptr_fetch(bo, current->mm, true);
+	mutex_lock(&p->lock);
+	if (!err || err == -EFAULT) {
+		/* The handle may have been freed meanwhile, and another may be where it was. */
+		mem = vkfd_mem_lookup(pdd, idr_handle);
+		err = mem && mem->bo == bo ? 0 : -ENOMEM;
+	}
+	/* If it was freed, this may be the last reference, for which the lock is no hindrance. */
+	drm_gem_object_put(&bo->base);
+	return err;
+}
+
 static int vkfd_map_unmap(struct vkfd_process *p,
 			  struct kfd_ioctl_map_memory_to_gpu_args *args, bool map)
 {
@@ -272,13 +300,19 @@ static int vkfd_map_unmap(struct vkfd_process *p,
 
 	mutex_lock(&p->lock);
 	mem = vkfd_mem_by_handle(p, args->handle, &pdd);
-	if (IS_ERR(mem))
+	if (IS_ERR(mem)) {
 		err = PTR_ERR(mem);
-	else if (map && !pdd->drm_file)
+	} else if (map && !pdd->drm_file) {
 		err = -ENODEV;
-	else if (!mem)
+	} else if (!mem) {
 		/* Upstream's errno for a handle that is unknown. */
 		err = -ENOMEM;
+	} else if (map && mem->bo->userptr) {
+		u32 idr_handle = vkfd_mem_handle_idr(args->handle);
+
+		err = vkfd_map_user(p, pdd, mem, idr_handle);
+		mem = vkfd_mem_lookup(pdd, idr_handle);
+	}
 	for (i = args->n_success; !err && i < args->n_devices; i++) {
 		err = map ? vkfd_map_one(p, mem, gpu_ids[i]) : vkfd_unmap_one(p, mem, gpu_ids[i]);
 		if (!err)

@@ -13,6 +13,7 @@
 #include "vkfd_hw.h"
 #include "vkfd_process.h"
 #include "vkfd_pt.h"
+#include "vkfd_userptr.h"
 #include "vkfd_vm.h"
 
 struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev)
@@ -27,6 +28,7 @@ struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev)
 	vm->dev = dev;
 	vm->vmid = -1;
 	mutex_init(&vm->lock);
+	mutex_init(&vm->bind_lock);
 	mt_init(&vm->mappings);
 
 	if (vkfd_hw_enter(dev, &idx)) {
@@ -39,6 +41,7 @@ struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev)
 	if (IS_ERR(vm->root)) {
 		int err = PTR_ERR(vm->root);
 
+		mutex_destroy(&vm->bind_lock);
 		mutex_destroy(&vm->lock);
 		kfree(vm);
 		return ERR_PTR(err);
@@ -51,6 +54,7 @@ static void vkfd_vm_put(struct vkfd_vm *vm)
 {
 	if (!refcount_dec_and_test(&vm->ref))
 		return;
+	mutex_destroy(&vm->bind_lock);
 	mutex_destroy(&vm->lock);
 	kfree(vm);
 }
@@ -149,11 +153,13 @@ void vkfd_vm_release(struct vkfd_vm *vm)
 	mutex_unlock(&vm->lock);
 }
 
-/* Caller holds vm->lock and is in drm_dev_enter(). */
+/*
+ * Tables were changed; caller is in vkfd_hw_enter(). Who binds the VM from now on does so
+ * after the changes, by bind_lock, and flushes itself.
+ */
 static void vkfd_vm_flush(struct vkfd_vm *vm)
 {
-	lockdep_assert_held(&vm->lock);
-
+	mutex_lock(&vm->bind_lock);
 	/* Page-table writes before the register write that starts the invalidation. */
 	wmb();
 	/* A VM without VMID is flushed when it is bound to one, by whomever. */
@@ -161,6 +167,7 @@ static void vkfd_vm_flush(struct vkfd_vm *vm)
 		vkfd_hiq_flush_tlb(vm->dev, vm->process->pasid);
 	else if (vm->vmid >= 0 && vkfd_hw_flush_tlb(vm->dev, vm->vmid))
 		dev_err_ratelimited(vm->dev->drm.dev, "TLB of VMID %d not flushed\n", vm->vmid);
+	mutex_unlock(&vm->bind_lock);
 }
 
 static bool vkfd_vm_range_ok(u64 va, u64 npages)
@@ -194,6 +201,11 @@ static u64 vkfd_mapping_pte(void *data, u64 index)
 	return vkfd_bo_pte(m->bo, m->vm->dev, vkfd_mapping_page(m, index), m->flags);
 }
 
+static u64 vkfd_invalid_pte(void *data, u64 index)
+{
+	return 0;
+}
+
 struct vkfd_mapping *vkfd_vm_map(struct vkfd_vm *vm, const struct vkfd_map_params *params)
 {
 	u64 va = params->va, npages = params->npages, pn = va >> AMDGPU_GPU_PAGE_SHIFT;
@@ -222,7 +234,9 @@ struct vkfd_mapping *vkfd_vm_map(struct vkfd_vm *vm, const struct vkfd_map_param
 		vkfd_pt_clear(vm->dev, vm->root, va, npages, false, true, &empty);
 		mtree_erase(&vm->mappings, pn);
 	} else {
-		vkfd_pt_fill(vm->dev, vm->root, va, npages, vkfd_mapping_pte, m);
+		/* Entries of user memory are not this lock's: see vkfd_vm_write_user(). */
+		vkfd_pt_fill(vm->dev, vm->root, va, npages,
+			     m->bo->userptr ? vkfd_invalid_pte : vkfd_mapping_pte, m);
 		m->live = true;
 	}
 	/* Also on failure: the walker may have cached an entry for a table that goes. */
@@ -235,6 +249,8 @@ out:
 		vkfd_mapping_put(m);
 		return ERR_PTR(err);
 	}
+	if (m->bo->userptr)
+		vkfd_userptr_attach(m->bo, vm->dev->index);
 	return m;
 }
 
@@ -273,6 +289,37 @@ void vkfd_vm_refill_bo(struct vkfd_bo *bo)
 		vkfd_mapping_put(last);
 }
 
+/* The one mapping of a userptr in @vm. */
+static struct vkfd_mapping *vkfd_vm_user_mapping(struct vkfd_vm *vm, struct vkfd_bo *bo)
+{
+	struct vkfd_mapping *m, *found = NULL;
+
+	spin_lock(&bo->mappings_lock);
+	list_for_each_entry(m, &bo->mappings, bo_link)
+		if (m->vm == vm)
+			found = m;
+	spin_unlock(&bo->mappings_lock);
+	return found;
+}
+
+int vkfd_vm_write_user(struct vkfd_vm *vm, struct vkfd_bo *bo, bool valid)
+{
+	struct vkfd_mapping *m = vkfd_vm_user_mapping(vm, bo);
+	int idx;
+
+	if (WARN_ON(!m) || !vkfd_hw_enter(vm->dev, &idx))
+		return -ENODEV;
+	/*
+	 * Without vm->lock: the tables of a mapped BO stay, and who makes or frees others
+	 * changes other entries of the directories.
+	 */
+	vkfd_pt_refill(vm->dev, vm->root, m->va, m->npages,
+		       valid ? vkfd_mapping_pte : vkfd_invalid_pte, m);
+	vkfd_vm_flush(vm);
+	vkfd_hw_exit(idx);
+	return 0;
+}
+
 int vkfd_vm_read(struct vkfd_vm *vm, u64 va, void *buf, size_t size)
 {
 	struct vkfd_mapping *m;
@@ -297,6 +344,8 @@ void vkfd_vm_unmap(struct vkfd_mapping *m)
 	bool live;
 	int idx;
 
+	if (m->bo->userptr)
+		vkfd_userptr_detach(m->bo, vm->dev->index);
 	live = vkfd_hw_enter(vm->dev, &idx);
 	mutex_lock(&vm->lock);
 	vkfd_pt_clear(vm->dev, vm->root, m->va, m->npages, true, live, &empty);

@@ -164,6 +164,14 @@ void raw_put_gate(struct raw_queue *q, volatile uint64_t *at, uint32_t value)
 	q->next += (uint64_t)(pm4_wait_mem(p, gpu_va(at), WAIT_REG_MEM_EQ, value, ~0u) - p);
 }
 
+void raw_put_copy(struct raw_queue *q, volatile void *dst, const volatile void *src,
+		  uint32_t bytes)
+{
+	uint32_t *p = room(q, SDMA_PKT_COPY_LINEAR_DW);
+
+	q->next += (uint64_t)(sdma_copy(p, gpu_va(dst), gpu_va(src), bytes) - p) * 4;
+}
+
 void raw_publish(struct raw_queue *q)
 {
 	__atomic_store_n(q->wptr, q->next, __ATOMIC_RELEASE);
