@@ -59,7 +59,8 @@ bench)
 	parse_options "$@"
 	((${#REST[@]})) || REST=(event queue)
 	for name in "${REST[@]}"; do
-		[[ $name == @(event|queue) ]] || die "there is no benchmark $name (only: event, queue)"
+		[[ $name == @(event|queue|memory) ]] ||
+			die "there is no benchmark $name (only: event, queue, memory)"
 	done
 	: "${VKFD_OPT_TIMEOUT:=1800}"
 	exec "$VKFD_TOP/scripts/bench" "${REST[@]}"

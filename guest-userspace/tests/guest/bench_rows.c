@@ -57,6 +57,18 @@ static const struct name queue_rows[] = {
 	{ "sdma from vram", "both", 4096 }, { "memcpy from vram", "-", 4096 },
 };
 
+#define ALL(m, n) { m, "-", n }
+
+static const struct name memory_rows[] = {
+	ALL("map", 4), ALL("unmap", 4), ALL("map", 64), ALL("unmap", 64),
+	ALL("map", 2048), ALL("unmap", 2048),
+	ALL("register", 1024), ALL("unregister", 1024), ALL("populate", 1024),
+	ALL("register", 16384), ALL("unregister", 16384), ALL("populate", 16384),
+	ALL("packet", 4), ALL("restore", 4), ALL("packet", 1024), ALL("restore", 1024),
+	{ "fault", "both", 1 }, { "signal", "both", 1 },
+	ALL("tlb hit", 1024), ALL("tlb miss", 1024),
+};
+
 /**
  * struct expected - one benchmark
  * @must: skipped rows are failures: all that the row needs is here
@@ -73,6 +85,10 @@ static const struct expected event = {
 };
 static const struct expected queue = {
 	"bench_queue", queue_rows, sizeof(queue_rows) / sizeof(queue_rows[0]), 4, true,
+};
+
+static const struct expected memory = {
+	"bench_memory", memory_rows, sizeof(memory_rows) / sizeof(memory_rows[0]), 0, true,
 };
 
 static char text[64 * 1024];
@@ -266,6 +282,7 @@ int main(void)
 	else
 		test_ended(before);
 	test_bench(&queue);
+	test_bench(&memory);
 	test_states();
 	return tap_done();
 }
