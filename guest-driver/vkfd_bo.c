@@ -167,6 +167,7 @@ void vkfd_bo_free(struct drm_gem_object *obj)
 
 	vkfd_bo_release_memory(bo);
 	drm_gem_object_release(obj);
+	mutex_destroy(&bo->share_lock);
 	mutex_destroy(&bo->vmap_lock);
 	kfree(bo);
 	/* Memory that was passed on may be the last that keeps the GPU's structure. */
@@ -240,6 +241,7 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 	INIT_LIST_HEAD(&bo->blocks);
 	INIT_LIST_HEAD(&bo->dma_link);
 	mutex_init(&bo->vmap_lock);
+	mutex_init(&bo->share_lock);
 	spin_lock_init(&bo->mappings_lock);
 	INIT_LIST_HEAD(&bo->mappings);
 
@@ -263,6 +265,7 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 	return bo;
 
 err_free:
+	mutex_destroy(&bo->share_lock);
 	mutex_destroy(&bo->vmap_lock);
 	kfree(bo);
 	return ERR_PTR(err);

@@ -13,10 +13,14 @@
 #include <linux/types.h>
 #include <drm/drm_gem.h>
 
+struct file;
 struct vkfd_device;
 struct vkfd_process;
 struct vkfd_userptr;
 struct vkfd_vram_block;
+
+/* What struct drm_amdgpu_gem_metadata has room for. */
+#define VKFD_BO_METADATA_MAX	256
 
 enum vkfd_bo_kind {
 	VKFD_BO_VRAM,
@@ -45,11 +49,16 @@ enum vkfd_bo_kind {
  * @userptr: the rest of what a userptr is, see vkfd_userptr.h
  * @phys: bus address of the MMIO remap page, or of the doorbell slice, 0 while the process
  *        has none; process->lock
- * @no_cpu: made with AMDGPU_GEM_CREATE_NO_CPU_ACCESS: GEM_MMAP is refused
+ * @no_cpu: made with AMDGPU_GEM_CREATE_NO_CPU_ACCESS: GEM_MMAP and mmap are refused
+ * @no_export: made with AMDGPU_GEM_CREATE_VM_ALWAYS_VALID: it stays with its file
  * @slice: doorbells by GEM handle: the slice that is theirs, else -1
  * @charged: bytes of system memory charged against the limit
  * @vmap_lock: @vmap and @vmap_count
  * @vmap, @vmap_count: kernel mapping of GTT pages
+ * @share_lock: @metadata, @metadata_size, @tiling, and that there is one dma-buf only
+ * @dmabuf_file: file of the BO's dma-buf, without a reference; NULL, or on its way out, when
+ *               there is none
+ * @tiling, @metadata_size, @metadata: what GEM_METADATA set, for whoever imports it
  * @mappings_lock: @mappings; nothing is taken inside it
  * @mappings: struct vkfd_mapping.bo_link, of all VMs that show it; see vkfd_vm_refill_bo()
  *
@@ -73,10 +82,16 @@ struct vkfd_bo {
 	phys_addr_t phys;
 	int slice;
 	bool no_cpu;
+	bool no_export;
 	u64 charged;
 	struct mutex vmap_lock;
 	void *vmap;
 	unsigned int vmap_count;
+	struct mutex share_lock;
+	struct file *dmabuf_file;
+	u64 tiling;
+	u32 metadata_size;
+	u8 metadata[VKFD_BO_METADATA_MAX];
 	spinlock_t mappings_lock;
 	struct list_head mappings;
 };

@@ -30,6 +30,7 @@
 #include "vkfd_memory.h"
 #include "vkfd_process.h"
 #include "vkfd_queue.h"
+#include "vkfd_share.h"
 #include "vkfd_smi.h"
 
 #define VKFD_FS_MAGIC	0x564b4644	/* "VKFD" */

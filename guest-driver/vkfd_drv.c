@@ -25,6 +25,7 @@
 #include "vkfd_bo.h"
 #include "vkfd_chardev.h"
 #include "vkfd_device.h"
+#include "vkfd_dmabuf.h"
 #include "vkfd_drv.h"
 #include "vkfd_event.h"
 #include "vkfd_gem.h"
@@ -69,6 +70,7 @@ static const struct drm_driver vkfd_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_RENDER,
 	.open = vkfd_drm_open,
 	.postclose = vkfd_drm_postclose,
+	.gem_prime_import = vkfd_gem_prime_import,
 	.release = vkfd_drm_release,
 	.ioctls = vkfd_drm_ioctls,
 	.num_ioctls = ARRAY_SIZE(vkfd_drm_ioctls),

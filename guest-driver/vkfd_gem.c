@@ -12,6 +12,7 @@
 
 #include "vkfd_bo.h"
 #include "vkfd_device.h"
+#include "vkfd_dmabuf.h"
 #include "vkfd_gem.h"
 #include "vkfd_vm.h"
 
@@ -110,7 +111,7 @@ static int vkfd_gem_object_mmap(struct drm_gem_object *obj, struct vm_area_struc
 	struct vkfd_bo *bo = to_vkfd_bo(obj);
 
 	/* Doorbells of KFD are mapped through its own node. */
-	if (bo->kind != VKFD_BO_VRAM && bo->kind != VKFD_BO_GTT && bo->slice < 0)
+	if (bo->no_cpu || (bo->kind != VKFD_BO_VRAM && bo->kind != VKFD_BO_GTT && bo->slice < 0))
 		return -EPERM;
 
 	/*
@@ -132,17 +133,14 @@ static int vkfd_gem_object_mmap(struct drm_gem_object *obj, struct vm_area_struc
 	return 0;
 }
 
-/* A dma-buf's mappings are not found when the GPU goes: objects are not shared yet. */
-static struct dma_buf *vkfd_gem_object_export(struct drm_gem_object *obj, int flags)
-{
-	return ERR_PTR(-EPERM);
-}
-
 const struct drm_gem_object_funcs vkfd_gem_funcs = {
 	.export = vkfd_gem_object_export,
 	.free = vkfd_bo_free,
+	.get_sg_table = vkfd_gem_object_sg_table,
 	.mmap = vkfd_gem_object_mmap,
 	.vm_ops = &vkfd_gem_vm_ops,
+	.vmap = vkfd_gem_object_vmap,
+	.vunmap = vkfd_gem_object_vunmap,
 };
 
 int vkfd_drm_open(struct drm_device *drm, struct drm_file *file)

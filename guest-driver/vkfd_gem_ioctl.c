@@ -71,11 +71,14 @@ int vkfd_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 		return -EINVAL;
 	if (args->in.domain_flags & AMDGPU_GEM_CREATE_VRAM_CONTIGUOUS)
 		params.alloc_flags |= KFD_IOC_ALLOC_MEM_FLAGS_CONTIGUOUS;
+	if (args->in.domain_flags & AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED)
+		params.alloc_flags |= KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC;
 
 	bo = vkfd_bo_create(dev, &params);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 	bo->no_cpu = args->in.domain_flags & AMDGPU_GEM_CREATE_NO_CPU_ACCESS;
+	bo->no_export = args->in.domain_flags & AMDGPU_GEM_CREATE_VM_ALWAYS_VALID;
 	err = drm_gem_handle_create(filp, &bo->base, &handle);
 	/* The handle has a reference of its own. */
 	drm_gem_object_put(&bo->base);

@@ -13,6 +13,7 @@
 #include "vkfd_bo.h"
 #include "vkfd_doorbell.h"
 #include "vkfd_mem.h"
+#include "vkfd_memory.h"
 #include "vkfd_process.h"
 #include "vkfd_vm.h"
 
@@ -60,6 +61,18 @@ struct vkfd_mem *vkfd_mem_lookup(struct vkfd_pdd *pdd, u32 idr_handle)
 	lockdep_assert_held(&pdd->process->lock);
 
 	return xa_load(&pdd->mems, idr_handle);
+}
+
+struct vkfd_mem *vkfd_mem_by_handle(struct vkfd_process *p, u64 handle, struct vkfd_pdd **pddp)
+{
+	struct vkfd_pdd *pdd;
+
+	pdd = vkfd_process_get_pdd(p, vkfd_mem_handle_gpu_id(handle));
+	if (IS_ERR(pdd))
+		return ERR_CAST(pdd);
+	if (pddp)
+		*pddp = pdd;
+	return vkfd_mem_lookup(pdd, vkfd_mem_handle_idr(handle));
 }
 
 bool vkfd_mem_is_mapped(const struct vkfd_mem *mem)

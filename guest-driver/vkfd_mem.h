@@ -47,6 +47,11 @@ void vkfd_mem_remove(struct vkfd_pdd *pdd, u32 idr_handle);
 
 /* By handle in @pdd (low 32 bits of a KFD memory handle); NULL if there is none. */
 struct vkfd_mem *vkfd_mem_lookup(struct vkfd_pdd *pdd, u32 idr_handle);
+/*
+ * By the handle user space has; also the pdd it is of, unless @pddp is NULL.
+ * ERR_PTR(-EINVAL): no such GPU; NULL: no such memory.
+ */
+struct vkfd_mem *vkfd_mem_by_handle(struct vkfd_process *p, u64 handle, struct vkfd_pdd **pddp);
 bool vkfd_mem_is_mapped(const struct vkfd_mem *mem);
 
 /*

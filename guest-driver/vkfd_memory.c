@@ -6,11 +6,9 @@
  * vkfd_device.h on mmap_lock.
  */
 #include <linux/bitops.h>
-#include <linux/dma-buf.h>
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/uaccess.h>
 #include <drm/drm_file.h>
@@ -196,19 +194,6 @@ int vkfd_ioctl_alloc_memory(struct file *filep, struct vkfd_process *p, void *da
 	return 0;
 }
 
-/* What a handle stands for; ERR_PTR(-EINVAL) without a GPU, NULL without memory. */
-static struct vkfd_mem *vkfd_mem_by_handle(struct vkfd_process *p, u64 handle,
-					   struct vkfd_pdd **pddp)
-{
-	struct vkfd_pdd *pdd;
-
-	pdd = vkfd_process_get_pdd(p, vkfd_mem_handle_gpu_id(handle));
-	if (IS_ERR(pdd))
-		return ERR_CAST(pdd);
-	*pddp = pdd;
-	return vkfd_mem_lookup(pdd, vkfd_mem_handle_idr(handle));
-}
-
 int vkfd_ioctl_free_memory(struct file *filep, struct vkfd_process *p, void *data)
 {
 	struct kfd_ioctl_free_memory_of_gpu_args *args = data;
@@ -346,56 +331,3 @@ int vkfd_ioctl_available_memory(struct file *filep, struct vkfd_process *p, void
 	args->available = vkfd_vram_available(pdd->dev);
 	return 0;
 }
-
-/*
- * dma-buf: BOs are not exported yet, so no dma-buf can be one of ours, and the answer
- * is the one for somebody else's.
- */
-static int vkfd_check_dmabuf(int fd)
-{
-	struct dma_buf *dmabuf = dma_buf_get(fd);
-
-	if (IS_ERR(dmabuf))
-		return PTR_ERR(dmabuf);
-	dma_buf_put(dmabuf);
-	return -EINVAL;
-}
-
-int vkfd_ioctl_get_dmabuf_info(struct file *filep, struct vkfd_process *p, void *data)
-{
-	struct kfd_ioctl_get_dmabuf_info_args *args = data;
-
-	return vkfd_check_dmabuf(args->dmabuf_fd);
-}
-
-int vkfd_ioctl_import_dmabuf(struct file *filep, struct vkfd_process *p, void *data)
-{
-	struct kfd_ioctl_import_dmabuf_args *args = data;
-	struct vkfd_pdd *pdd;
-
-	mutex_lock(&p->lock);
-	pdd = vkfd_process_get_bound_pdd(p, args->gpu_id);
-	mutex_unlock(&p->lock);
-	if (IS_ERR(pdd))
-		return PTR_ERR(pdd);
-
-	return vkfd_check_dmabuf(args->dmabuf_fd);
-}
-
-int vkfd_ioctl_export_dmabuf(struct file *filep, struct vkfd_process *p, void *data)
-{
-	struct kfd_ioctl_export_dmabuf_args *args = data;
-	struct vkfd_pdd *pdd;
-	struct vkfd_mem *mem;
-
-	mutex_lock(&p->lock);
-	mem = vkfd_mem_by_handle(p, args->handle, &pdd);
-	mutex_unlock(&p->lock);
-	if (IS_ERR_OR_NULL(mem))
-		return mem ? PTR_ERR(mem) : -EINVAL;
-
-	/* As upstream for a BO that may not leave its process. */
-	return -EPERM;
-}
-
-MODULE_IMPORT_NS(DMA_BUF);

@@ -33,8 +33,5 @@ int vkfd_ioctl_free_memory(struct file *filep, struct vkfd_process *p, void *dat
 int vkfd_ioctl_map_memory(struct file *filep, struct vkfd_process *p, void *data);
 int vkfd_ioctl_unmap_memory(struct file *filep, struct vkfd_process *p, void *data);
 int vkfd_ioctl_available_memory(struct file *filep, struct vkfd_process *p, void *data);
-int vkfd_ioctl_get_dmabuf_info(struct file *filep, struct vkfd_process *p, void *data);
-int vkfd_ioctl_import_dmabuf(struct file *filep, struct vkfd_process *p, void *data);
-int vkfd_ioctl_export_dmabuf(struct file *filep, struct vkfd_process *p, void *data);
 
 #endif /* VKFD_MEMORY_H */

@@ -172,6 +172,20 @@ void raw_put_copy(struct raw_queue *q, volatile void *dst, const volatile void *
 	q->next += (uint64_t)(sdma_copy(p, gpu_va(dst), gpu_va(src), bytes) - p) * 4;
 }
 
+void raw_put_copy_va(struct raw_queue *q, uint64_t dst, uint64_t src, uint32_t bytes)
+{
+	uint32_t *p = room(q, SDMA_PKT_COPY_LINEAR_DW);
+
+	q->next += (uint64_t)(sdma_copy(p, dst, src, bytes) - p) * 4;
+}
+
+void raw_put_fill(struct raw_queue *q, uint64_t dst, uint32_t value, uint32_t bytes)
+{
+	uint32_t *p = room(q, SDMA_PKT_CONST_FILL_DW);
+
+	q->next += (uint64_t)(sdma_fill(p, dst, value, bytes) - p) * 4;
+}
+
 void raw_publish(struct raw_queue *q)
 {
 	__atomic_store_n(q->wptr, q->next, __ATOMIC_RELEASE);

@@ -59,10 +59,14 @@ int raw_queue_create(struct raw_queue *q, struct raw_proc *r, uint32_t type);
 int raw_queue_destroy(struct raw_queue *q);
 
 /*
- * Packets into the ring, unseen by the GPU: that write @value (64 bits; SDMA 32) to @at;
- * PM4 only: that wait until the low half of @at is @value. The ring must have room.
+ * Packets into the ring, unseen by the GPU; it must have room. Write @value (64 bits;
+ * SDMA 32) to @at.
  */
 void raw_put_write(struct raw_queue *q, volatile uint64_t *at, uint64_t value);
+/* SDMA only: linear copy, at most SDMA_COPY_MAX_BYTES; whole dwords of @value. */
+void raw_put_copy_va(struct raw_queue *q, uint64_t dst, uint64_t src, uint32_t bytes);
+void raw_put_fill(struct raw_queue *q, uint64_t dst, uint32_t value, uint32_t bytes);
+/* PM4 only: wait until the low half of @at is @value. */
 void raw_put_gate(struct raw_queue *q, volatile uint64_t *at, uint32_t value);
 /* SDMA only: that copies @bytes. */
 void raw_put_copy(struct raw_queue *q, volatile void *dst, const volatile void *src,
