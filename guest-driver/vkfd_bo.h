@@ -135,7 +135,7 @@ void vkfd_bo_dma_revoke(struct vkfd_device *dev);
 
 /*
  * Entry of page @index of @bo in page tables of @dev, complete with flags; 0 (invalid) for
- * doorbells that are not there at the moment. The BO has no page there if @index is beyond
+ * doorbells that are not there at the moment, or BARs of a GPU that is gone. The BO has no page there if @index is beyond
  * its size: the caller checks.
  */
 u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index);
