@@ -20,6 +20,7 @@
 #include "vkfd_device.h"
 #include "vkfd_doorbell.h"
 #include "vkfd_gem.h"
+#include "vkfd_peer.h"
 #include "vkfd_userptr.h"
 #include "vkfd_vram.h"
 
@@ -295,6 +296,10 @@ bool vkfd_bo_reachable(struct vkfd_bo *bo, struct vkfd_device *dev)
 {
 	if (dev == bo->dev)
 		return true;
+	if (drm_dev_is_unplugged(&bo->dev->drm))
+		return false;
+	if (!bo->pages)
+		return vkfd_peer_accessible(bo->dev, dev);
 	/* Other GPUs use the addresses made for the first: right without an IOMMU only. */
 	return !device_iommu_mapped(dev->drm.dev) && !device_iommu_mapped(bo->dev->drm.dev);
 }
@@ -320,6 +325,9 @@ u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index, u64 flag
 {
 	u64 addr = 0;
 
+	/* Its BARs are no more. */
+	if (dev != bo->dev && !bo->pages && drm_dev_is_unplugged(&bo->dev->drm))
+		return 0;
 	flags |= AMDGPU_PTE_VALID;
 	if (bo->read_only)
 		flags &= ~(u64)AMDGPU_PTE_WRITEABLE;

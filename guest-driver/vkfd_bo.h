@@ -155,8 +155,8 @@ void vkfd_bo_dma_revoke(struct vkfd_device *dev);
 u64 vkfd_bo_kfd_pte_flags(u32 alloc_flags);
 /*
  * Entry of page @index of @bo in page tables of @dev, with @flags and those the memory
- * needs; 0 (invalid) for doorbells that are not there at the moment. The BO has no page
- * there if @index is beyond its size: the caller checks.
+ * needs; 0 (invalid) for doorbells that are not there at the moment, or BARs of a GPU that
+ * is gone. The BO has no page there if @index is beyond its size: the caller checks.
  */
 u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index, u64 flags);
 /* VRAM offset of page @index of a VRAM BO. */

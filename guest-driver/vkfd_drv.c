@@ -31,6 +31,7 @@
 #include "vkfd_gem.h"
 #include "vkfd_hw.h"
 #include "vkfd_ih.h"
+#include "vkfd_peer.h"
 #include "vkfd_queue.h"
 #include "vkfd_queue_event.h"
 #include "vkfd_recovery.h"
@@ -159,6 +160,7 @@ static void vkfd_gone(struct vkfd_device *dev)
 	vkfd_stop(dev);
 	/* drm_dev_unplug() zapped what is mapped through the render node; this is the rest */
 	vkfd_chardev_revoke(dev->gpu_id);
+	vkfd_peer_revoke(dev);
 	vkfd_events_device_gone(dev, true);
 	vkfd_bo_dma_revoke(dev);
 	vkfd_vram_fini(dev);

@@ -229,6 +229,7 @@ void vkfd_events_init(struct vkfd_process *p)
 	bitmap_zero(evs->sleepers, VKFD_SIGNAL_EVENT_LIMIT);
 	bitmap_zero(evs->suspects, VKFD_SIGNAL_EVENT_LIMIT);
 	evs->device_lost = false;
+	atomic_set(&evs->losses, 0);
 	evs->closed = false;
 
 	spin_lock(&vkfd_events_list_lock);

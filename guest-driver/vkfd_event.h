@@ -54,7 +54,8 @@ struct vm_area_struct;
  *            event's lock.
  * @suspects: bit per slot: it was signalled at the last look of the recovery, which alone
  *            uses it
- * @device_lost: a GPU this process used is gone; waits that cannot complete fail
+ * @device_lost: the GPUs this process used are gone; waits that cannot complete fail
+ * @losses: GPUs that went while it has others; waits of before that cannot complete fail
  * @closed: vkfd_events_fini() has run; @mutex
  */
 struct vkfd_events {
@@ -74,6 +75,7 @@ struct vkfd_events {
 	DECLARE_BITMAP(sleepers, VKFD_SIGNAL_EVENT_LIMIT);
 	DECLARE_BITMAP(suspects, VKFD_SIGNAL_EVENT_LIMIT);
 	bool device_lost;
+	atomic_t losses;
 	bool closed;
 };
 
@@ -165,7 +167,8 @@ void vkfd_event_signal_hw_exception(struct vkfd_process *p, struct vkfd_device *
 				    u32 reset_type, u32 reset_cause, bool memory_lost);
 /*
  * @dev is gone or was reset: processes that had queues or a VM on it get their
- * HW_EXCEPTION events, and their waits fail unless they can complete. May sleep.
+ * HW_EXCEPTION events, and their waits fail unless they can complete. Of a process with
+ * another GPU those fail that it is in now, if it had queues on @dev. May sleep.
  */
 void vkfd_events_device_gone(struct vkfd_device *dev, bool memory_lost);
 

@@ -65,6 +65,7 @@ struct vkfd_event_waiter {
  *      waiter of this call, so the call cannot have returned by then.
  * @all: wait for all, not any
  * @tgid: of the task, for tracing
+ * @losses: those of its process when it began
  * @num: entries of @waiter
  * @activated: entries that fired and whose event exists
  * @destroyed: entries whose event was destroyed
@@ -73,6 +74,7 @@ struct vkfd_wait {
 	wait_queue_head_t wq;
 	bool all;
 	pid_t tgid;
+	int losses;
 	u32 num;
 	atomic_t activated;
 	atomic_t destroyed;

@@ -123,7 +123,8 @@ static enum vkfd_wait_result wait_state(struct vkfd_events *evs, struct vkfd_wai
 {
 	enum vkfd_wait_result res = vkfd_wait_state(wait);
 
-	if (res == VKFD_WAIT_PENDING && READ_ONCE(evs->device_lost))
+	if (res == VKFD_WAIT_PENDING &&
+	    (READ_ONCE(evs->device_lost) || atomic_read(&evs->losses) != wait->losses))
 		res = VKFD_WAIT_FAIL;
 	return res;
 }
@@ -233,6 +234,8 @@ static int wait_on(struct vkfd_events *evs, struct vkfd_wait *wait, struct kfd_e
 	}
 
 	mutex_lock(&evs->mutex);
+	/* Whoever counts a loss then goes through the waiters, under the lock of each event. */
+	wait->losses = atomic_read(&evs->losses);
 	for (i = 0; i < wait->num && !err; i++)
 		err = enqueue(evs, &wait->waiter[i], &data[i], sleeps);
 	if (err)

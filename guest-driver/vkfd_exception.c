@@ -11,6 +11,7 @@
 #include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>
+#include <drm/drm_drv.h>
 
 #include <vkfd/ih.h>
 
@@ -117,6 +118,22 @@ static void wake_waiters(struct vkfd_event *ev)
 	spin_unlock_irqrestore(&ev->lock, flags);
 }
 
+/* Whether @p can go on without @dev: it has a VM on a GPU that is there. */
+static bool has_other_gpu(struct vkfd_process *p, struct vkfd_device *dev)
+{
+	struct vkfd_pdd *pdd;
+	unsigned int i;
+
+	for (i = 0; i < VKFD_MAX_GPUS; i++) {
+		/* Pairs with the releases where they are set. */
+		pdd = smp_load_acquire(&p->pdds[i]);
+		if (pdd && pdd->dev != dev && smp_load_acquire(&pdd->vm) &&
+		    !drm_dev_is_unplugged(&pdd->dev->drm) && !READ_ONCE(pdd->dev->dead))
+			return true;
+	}
+	return false;
+}
+
 void vkfd_events_device_gone(struct vkfd_device *dev, bool memory_lost)
 {
 	struct vkfd_process *p;
@@ -125,15 +142,21 @@ void vkfd_events_device_gone(struct vkfd_device *dev, bool memory_lost)
 	while ((p = vkfd_process_next(&pasid))) {
 		struct vkfd_events *evs = &p->events;
 		struct vkfd_pdd *pdd = vkfd_process_find_pdd(p, dev->gpu_id);
+		/* Set with the first queue on the GPU and never taken back. */
+		bool had_queues = test_bit(dev->index, &p->queues.gpus);
 		struct vkfd_event *ev;
 
-		/* @gpus is set with the first queue on the GPU and never taken back. */
-		if (!pdd || pdd->dev != dev ||
-		    !(test_bit(dev->index, &p->queues.gpus) || READ_ONCE(pdd->vm)))
+		if (!pdd || pdd->dev != dev || !(had_queues || READ_ONCE(pdd->vm)))
 			goto put;
 		vkfd_event_signal_hw_exception(p, dev, KFD_HW_EXCEPTION_WHOLE_GPU_RESET,
 					       KFD_HW_EXCEPTION_GPU_HANG, memory_lost);
-		WRITE_ONCE(evs->device_lost, true);
+		/* An event is of no GPU: what another one will signal may be waited for again. */
+		if (!has_other_gpu(p, dev))
+			WRITE_ONCE(evs->device_lost, true);
+		else if (had_queues)
+			atomic_inc(&evs->losses);
+		else
+			goto put;
 		/* Pairs with prepare_to_wait() in WAIT_EVENTS: wake_up() is a barrier. */
 		rcu_read_lock();
 		xa_for_each(&evs->xa, id, ev)

@@ -20,6 +20,7 @@
 #endif
 
 #include "vkfd_device.h"
+#include "vkfd_peer.h"
 #include "vkfd_topology.h"
 #include "vkfd_topology_sysfs.h"
 
@@ -45,6 +46,8 @@
 #define VKFD_LINK_WEIGHT	20
 /* The flags count; the part makes no 32 or 64-bit PCIe atomics. */
 #define VKFD_LINK_FLAGS		(1 << 0 | 1 << 2 | 1 << 3)
+/* Who reaches memory of a GPU over PCIe may find what its caches do not hold yet. */
+#define VKFD_LINK_NON_COHERENT	(1 << 1)
 
 /* What a compute unit can hold of a queue's waves on gfx9, in bytes. */
 #define VKFD_CWSR_PER_CU	(0x40000 /* VGPR */ + 0x4000 /* SGPR */ + \
@@ -150,21 +153,65 @@ static int vkfd_make_bank(struct kobject *banks, unsigned int number, int minor,
 	return vkfd_properties_dir(banks, number, minor, &t);
 }
 
+/**
+ * struct vkfd_link - a link between two nodes, as user space is told
+ * @from: node number
+ * @to: node number
+ * @weight: how far; adds up over the links it consists of
+ * @mbytes: MB/s
+ * @flags: VKFD_LINK_*
+ */
+struct vkfd_link {
+	unsigned int from, to;
+	u32 weight;
+	u32 mbytes;
+	u32 flags;
+};
+
+static u32 vkfd_link_mbytes(struct vkfd_device *dev)
+{
+	return pcie_bandwidth_available(dev->pdev, NULL, NULL, NULL) / 8;
+}
+
 static int vkfd_make_link(struct kobject *links, unsigned int number, int minor,
-			  unsigned int from, unsigned int to, struct vkfd_device *dev)
+			  const struct vkfd_link *link)
 {
 	struct vkfd_text t;
-	u32 mbytes;
 
-	mbytes = pcie_bandwidth_available(dev->pdev, NULL, NULL, NULL) / 8;
 	vkfd_text_init(&t);
 	vkfd_text_add(&t, "type %u\nversion_major 0\nversion_minor 0\n", VKFD_LINK_PCIE);
-	vkfd_text_add(&t, "node_from %u\nnode_to %u\nweight %u\n", from, to, VKFD_LINK_WEIGHT);
+	vkfd_text_add(&t, "node_from %u\nnode_to %u\nweight %u\n", link->from, link->to,
+		      link->weight);
 	vkfd_text_add(&t, "min_latency 0\nmax_latency 0\nmin_bandwidth %u\nmax_bandwidth %u\n",
-		      mbytes, mbytes);
+		      link->mbytes, link->mbytes);
 	vkfd_text_add(&t, "recommended_transfer_size 0\nrecommended_sdma_engine_id_mask 0\n");
-	vkfd_text_add(&t, "flags %u\n", VKFD_LINK_FLAGS);
+	vkfd_text_add(&t, "flags %u\n", link->flags);
 	return vkfd_properties_dir(links, number, minor, &t);
+}
+
+/* Links from GPU node @number to those whose memory it reaches, all by way of node 0. */
+static int vkfd_make_p2p_links(struct kobject *links, int minor, unsigned int number,
+			       unsigned int *count)
+{
+	struct vkfd_device *dev = vkfd_gpus[number - 1];
+	unsigned int i;
+	int ret = 0;
+
+	lockdep_assert_held_write(&vkfd_topology_lock);
+	*count = 0;
+	for (i = 0; i < vkfd_num_gpus && !ret; i++) {
+		const struct vkfd_link link = {
+			.from = number,
+			.to = i + 1,
+			.weight = 2 * VKFD_LINK_WEIGHT,
+			.mbytes = min(vkfd_link_mbytes(dev), vkfd_link_mbytes(vkfd_gpus[i])),
+			.flags = VKFD_LINK_FLAGS | VKFD_LINK_NON_COHERENT,
+		};
+
+		if (vkfd_gpus[i] != dev && vkfd_peer_accessible(vkfd_gpus[i], dev))
+			ret = vkfd_make_link(links, (*count)++, minor, &link);
+	}
+	return ret;
 }
 
 /* The directories every node has. */
@@ -231,8 +278,16 @@ static int vkfd_make_cpu_node(void)
 	if (!ret)
 		ret = vkfd_make_bank(d.banks, 0, -1, VKFD_HEAP_SYSTEM,
 				     (u64)totalram_pages() * PAGE_SIZE, 0, 0);
-	for (i = 0; i < vkfd_num_gpus && !ret; i++)
-		ret = vkfd_make_link(d.io_links, i, -1, 0, i + 1, vkfd_gpus[i]);
+	for (i = 0; i < vkfd_num_gpus && !ret; i++) {
+		const struct vkfd_link link = {
+			.to = i + 1,
+			.weight = VKFD_LINK_WEIGHT,
+			.mbytes = vkfd_link_mbytes(vkfd_gpus[i]),
+			.flags = VKFD_LINK_FLAGS | VKFD_LINK_NON_COHERENT,
+		};
+
+		ret = vkfd_make_link(d.io_links, i, -1, &link);
+	}
 	return ret;
 }
 
@@ -250,7 +305,8 @@ static void vkfd_cwsr_sizes(unsigned int num_cu, u32 *cwsr, u32 *ctl_stack)
 }
 
 static int vkfd_make_gpu_properties(struct kobject *node, int minor, struct vkfd_device *dev,
-				    unsigned int banks, unsigned int caches)
+				    unsigned int banks, unsigned int caches,
+				    unsigned int p2p_links)
 {
 	u32 cwsr, ctl_stack;
 	struct vkfd_text t;
@@ -260,7 +316,7 @@ static int vkfd_make_gpu_properties(struct kobject *node, int minor, struct vkfd
 	vkfd_text_init(&t);
 	vkfd_text_add(&t, "cpu_cores_count 0\nsimd_count %u\n", dev->num_cu * VKFD_SIMD_PER_CU);
 	vkfd_text_add(&t, "mem_banks_count %u\ncaches_count %u\n", banks, caches);
-	vkfd_text_add(&t, "io_links_count 1\np2p_links_count 0\n");
+	vkfd_text_add(&t, "io_links_count 1\np2p_links_count %u\n", p2p_links);
 	vkfd_text_add(&t, "cpu_core_id_base 0\nsimd_id_base %u\n",
 		      VKFD_SIMD_ID_BASE + dev->index * 0x1000);
 	vkfd_text_add(&t, "max_waves_per_simd %u\n", VKFD_WAVES_PER_CU / VKFD_SIMD_PER_CU);
@@ -357,8 +413,14 @@ static int vkfd_make_gpu_caches(struct kobject *caches, int minor, struct vkfd_d
 
 static int vkfd_make_gpu_node(unsigned int number, struct vkfd_device *dev)
 {
+	const struct vkfd_link link = {
+		.from = number,
+		.weight = VKFD_LINK_WEIGHT,
+		.mbytes = vkfd_link_mbytes(dev),
+		.flags = VKFD_LINK_FLAGS,
+	};
+	unsigned int banks = 0, caches = 0, p2p_links = 0;
 	int minor = dev->drm.render->index;
-	unsigned int banks = 0, caches = 0;
 	struct vkfd_node_dirs d;
 	int ret;
 
@@ -372,9 +434,11 @@ static int vkfd_make_gpu_node(unsigned int number, struct vkfd_device *dev)
 	if (!ret)
 		ret = vkfd_make_gpu_caches(d.caches, minor, dev, &caches);
 	if (!ret)
-		ret = vkfd_make_link(d.io_links, 0, minor, number, 0, dev);
+		ret = vkfd_make_link(d.io_links, 0, minor, &link);
 	if (!ret)
-		ret = vkfd_make_gpu_properties(d.node, minor, dev, banks, caches);
+		ret = vkfd_make_p2p_links(d.p2p_links, minor, number, &p2p_links);
+	if (!ret)
+		ret = vkfd_make_gpu_properties(d.node, minor, dev, banks, caches, p2p_links);
 	return ret;
 }
 

@@ -13,15 +13,15 @@ export "${!VKFD_OPT_@}"
 OPTIONS_HELP='  --accel auto|kvm|tcg     auto (default): KVM where it really works
   --cpus N                 processors of the guest (2)
   --memory SIZE            memory of the guest (2G)
-  --gpus 0|1               GPUs of the guest (1)
-  --vram SIZE              memory of the GPU (1G)
+  --gpus N                 GPUs of the guest, 0 to 8 (1)
+  --vram SIZE[,SIZE...]    memory of the GPU, or of each; the last size is for the rest (1G)
   --share DIR[:rw]         DIR at /mnt/share in the guest, read-only without :rw
   --thunk own|stock        our libhsakmt (default) or that of Debian
   --driver own|none|PATH   vkfd.ko (default), no driver, or a module of yours
   --kernel stock|PATH      kernel of Debian (default), or an image of yours
   --append ARGS            added to the kernel command line
   --qemu ARGS              words added to the command line of QEMU
-  --inject SPECS           faults of the GPU: point:action[:arg]@first[/every][*count],
+  --inject SPECS           faults of the (first) GPU: point:action[:arg]@first[/every][*count],
                            ";" between them (docs/injection.md)
   --timeout SECONDS        end the guest after that time, 0: never
   --verbose                show the command line of QEMU and the console'
@@ -72,13 +72,16 @@ parse_options() {
 			VKFD_OPT_MEMORY=$value
 			;;
 		--vram)
-			size "$value" "$opt" 64 16384 'a power of two from 64M to 16G'
-			(((REPLY & (REPLY - 1)) == 0)) || die "$opt $value: not a power of two"
+			local one
+			[[ $value != *, ]] || die "$opt $value: not sizes with commas between them"
+			for one in ${value//,/ }; do
+				size "$one" "$opt" 64 16384 'a power of two from 64M to 16G'
+				(((REPLY & (REPLY - 1)) == 0)) || die "$opt $one: not a power of two"
+			done
 			VKFD_OPT_VRAM=$value
 			;;
 		--gpus)
-			match "$value" '0|[1-9][0-9]*' "$opt" 'a number'
-			[[ $value == [01] ]] || die "--gpus $value: more than one GPU does not exist yet"
+			match "$value" '[0-8]' "$opt" 'a number from 0 to 8'
 			VKFD_OPT_GPUS=$value
 			;;
 		--share)

@@ -146,6 +146,16 @@ struct hsakmt_bo *hsakmt_boset_containing(const struct hsakmt_boset *set, uint64
 	return NULL;
 }
 
+/* The entries of @set that start at or below @addr and above it; NULL where there is none. */
+void hsakmt_boset_around(const struct hsakmt_boset *set, uint64_t addr,
+			 const struct hsakmt_bo *side[2])
+{
+	size_t at = above(set, addr, UINT64_MAX);
+
+	side[0] = at ? set->bo[at - 1] : NULL;
+	side[1] = at < set->count ? set->bo[at] : NULL;
+}
+
 struct hsakmt_bo *hsakmt_bo_new(enum hsakmt_bo_kind kind, uint64_t va, uint64_t size,
 				uint64_t handle, HsaMemFlags flags)
 {

@@ -181,25 +181,6 @@ HSAKMT_EXPORT HSAKMT_STATUS hsaKmtQueryEventState(HsaEvent *Event)
 	return Event ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
 }
 
-static void log_fault(const struct kfd_hsa_memory_exception_data *data, uint32_t node_id)
-{
-	const char *why = data->failure.NotPresent ? "page not present" :
-			  data->failure.ReadOnly ? "write to read-only page" :
-			  data->failure.NoExecute ? "execution of data" : "unknown";
-	HsaPointerInfo info;
-
-	if (hsakmt_ctx.debug_level < HSAKMT_ERR)
-		return;
-	hsakmt_log(HSAKMT_ERR, "hsakmt: memory fault at 0x%llx, node %u: %s\n",
-		   (unsigned long long)data->va, node_id, why);
-	if (hsakmt_fmm_info(data->va, &info) == HSAKMT_STATUS_SUCCESS)
-		hsakmt_log(HSAKMT_ERR, "hsakmt:   in buffer 0x%llx of %llu bytes, type %d, on %u nodes\n",
-			   (unsigned long long)info.GPUAddress,
-			   (unsigned long long)info.SizeInBytes, info.Type, info.NMappedNodes);
-	else
-		hsakmt_log(HSAKMT_ERR, "hsakmt:   in no buffer this library knows\n");
-}
-
 static HSAKMT_STATUS copy_fault(HsaMemoryAccessFault *out,
 				const struct kfd_hsa_memory_exception_data *in)
 {
@@ -219,7 +200,7 @@ static HSAKMT_STATUS copy_fault(HsaMemoryAccessFault *out,
 	out->Failure.ECC = in->ErrorType == KFD_MEM_ERR_SRAM_ECC ||
 			   in->ErrorType == KFD_MEM_ERR_POISON_CONSUMED;
 	out->Flags = HSA_EVENTID_MEMORY_FATAL_PROCESS;
-	log_fault(in, node_id);
+	hsakmt_fault_report(in, node_id);
 	return HSAKMT_STATUS_SUCCESS;
 }
 

@@ -366,6 +366,7 @@ HSAKMT_STATUS hsakmt_fmm_release_locked(struct hsakmt_bo *bo)
 		hsakmt_va_free(ap, bo->va, bo->size);
 	else
 		munmap(hsakmt_ptr(bo->va), bo->size);
+	hsakmt_fault_note_freed(bo);
 	hsakmt_boset_del(&hsakmt_ctx.mem.bos, bo);
 	if (bo->userptr)
 		hsakmt_boset_del(&hsakmt_ctx.mem.userptrs, bo);

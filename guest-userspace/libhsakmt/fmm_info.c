@@ -16,7 +16,7 @@ static uint32_t *nodes_of(const struct hsakmt_ids *ids, uint32_t **cache)
 	return *cache;
 }
 
-static HSA_POINTER_TYPE type_of(const struct hsakmt_bo *bo)
+HSA_POINTER_TYPE hsakmt_bo_type(const struct hsakmt_bo *bo)
 {
 	if (bo->imported)
 		return HSA_POINTER_REGISTERED_SHARED;
@@ -41,7 +41,7 @@ HSAKMT_STATUS hsakmt_fmm_info(uint64_t addr, HsaPointerInfo *info)
 		status = HSAKMT_STATUS_ERROR;
 		goto out;
 	}
-	info->Type = type_of(bo);
+	info->Type = hsakmt_bo_type(bo);
 	info->Node = bo->node_id;
 	info->MemFlags = bo->flags;
 	info->GPUAddress = bo->va;

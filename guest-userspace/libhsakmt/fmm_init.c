@@ -345,6 +345,7 @@ void hsakmt_fmm_forget(void)
 		hsakmt_bo_free(mem->bos.bo[i]);
 	mem->bos.count = 0;
 	mem->userptrs.count = 0;
+	mem->frees = 0;
 	hsakmt_va_forget(&mem->handles);
 	hsakmt_va_forget(&mem->svm);
 	if (mem->svm.cpu_backed)	/* close the holes left by MADV_DONTFORK */

@@ -144,6 +144,15 @@ struct hsakmt_gpu {
 	struct hsakmt_ids peers;	/* gpu ids that can map its VRAM */
 };
 
+/* A buffer that is no more, for whoever asks what an address was. */
+struct hsakmt_freed {
+	HSA_POINTER_TYPE type;
+	uint32_t node_id;
+	uint64_t va, size, userptr;
+};
+
+#define HSAKMT_FREED_KEPT 256u
+
 struct hsakmt_mem {
 	pthread_mutex_t lock;
 	struct hsakmt_gpu *gpu;
@@ -153,6 +162,8 @@ struct hsakmt_mem {
 	struct hsakmt_aperture handles;
 	struct hsakmt_boset bos;
 	struct hsakmt_boset userptrs;
+	struct hsakmt_freed freed[HSAKMT_FREED_KEPT];
+	uint64_t frees;			/* ever; the last ones are in @freed */
 	bool userptr_for_paged, check_userptr, reserve_svm, disable_cache;
 	uint32_t align_order;		/* largest alignment: page << order */
 };
@@ -293,6 +304,8 @@ void hsakmt_boset_del(struct hsakmt_boset *set, struct hsakmt_bo *bo);
 struct hsakmt_bo *hsakmt_boset_exact(const struct hsakmt_boset *set,
 				     uint64_t addr, uint64_t size);
 struct hsakmt_bo *hsakmt_boset_containing(const struct hsakmt_boset *set, uint64_t addr);
+void hsakmt_boset_around(const struct hsakmt_boset *set, uint64_t addr,
+			 const struct hsakmt_bo *side[2]);
 struct hsakmt_bo *hsakmt_bo_new(enum hsakmt_bo_kind kind, uint64_t va,
 				uint64_t size, uint64_t handle, HsaMemFlags flags);
 void hsakmt_bo_free(struct hsakmt_bo *bo);
@@ -369,6 +382,13 @@ HSAKMT_STATUS hsakmt_fmm_export_dmabuf(uint64_t addr, uint64_t size, int *fd,
 
 /* fmm_info.c */
 HSAKMT_STATUS hsakmt_fmm_info(uint64_t addr, HsaPointerInfo *info);
+HSA_POINTER_TYPE hsakmt_bo_type(const struct hsakmt_bo *bo);
+
+/* fault.c */
+/* @bo is being freed. Under mem.lock. */
+void hsakmt_fault_note_freed(const struct hsakmt_bo *bo);
+/* Says on stderr what the address of a fault belongs to, at HSAKMT_ERR. Takes mem.lock. */
+void hsakmt_fault_report(const struct kfd_hsa_memory_exception_data *data, uint32_t node_id);
 
 /* svm.c: one SET_ATTR call with ready-made attributes (gpu ids, not nodes). */
 HSAKMT_STATUS hsakmt_svm_set(uint64_t addr, uint64_t size,

@@ -54,13 +54,19 @@ int driver_sched_policy(void)
 
 bool driver_reload(int policy)
 {
-	const char *path = getenv("VKFD_DRIVER");
 	char parameters[32];
+
+	snprintf(parameters, sizeof(parameters), "sched_policy=%d", policy);
+	return driver_reload_with(parameters);
+}
+
+bool driver_reload_with(const char *parameters)
+{
+	const char *path = getenv("VKFD_DRIVER");
 	unsigned int i;
 	long err;
 	int fd;
 
-	snprintf(parameters, sizeof(parameters), "sched_policy=%d", policy);
 	fd = open(path ? path : "", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;

@@ -28,6 +28,8 @@ int driver_sched_policy(void);
  * counters start at 0. False, with errno: it cannot be unloaded, or not loaded again.
  */
 bool driver_reload(int policy);
+/* The same with all @parameters ("name=value name=value"). */
+bool driver_reload_with(const char *parameters);
 
 /*
  * PASID of this process in interrupt entries made up for it. 0 where the driver assigns

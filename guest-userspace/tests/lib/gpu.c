@@ -4,7 +4,7 @@
 
 #include "gpu.h"
 
-HSAKMT_STATUS gpu_open(struct gpu *g)
+HSAKMT_STATUS gpu_open_nth(struct gpu *g, unsigned int which)
 {
 	HsaSystemProperties sys;
 	HSAKMT_STATUS s;
@@ -20,7 +20,7 @@ HSAKMT_STATUS gpu_open(struct gpu *g)
 		s = hsaKmtGetNodeProperties(i, &g->props);
 		if (s != HSAKMT_STATUS_SUCCESS)
 			goto err_release;
-		if (g->props.NumFComputeCores) {
+		if (g->props.NumFComputeCores && !which--) {
 			g->node = i;
 			return HSAKMT_STATUS_SUCCESS;
 		}
@@ -31,6 +31,11 @@ err_release:
 err_close:
 	hsaKmtCloseKFD();
 	return s;
+}
+
+HSAKMT_STATUS gpu_open(struct gpu *g)
+{
+	return gpu_open_nth(g, 0);
 }
 
 void gpu_close(void)

@@ -17,7 +17,7 @@
 #define GPU_EVENT_UNSIGNALED	(~0ull)	/* content of a signal slot at rest */
 
 /**
- * struct gpu - the first GPU of the system
+ * struct gpu - a GPU of the system
  * @node: topology node of the GPU
  * @props: its properties; KFDGpuID is the id the ioctls use
  */
@@ -31,6 +31,8 @@ struct gpu {
  * status; HSAKMT_STATUS_INVALID_NODE_UNIT when there is no GPU.
  */
 HSAKMT_STATUS gpu_open(struct gpu *g);
+/* The same with GPU @which, counted from 0. */
+HSAKMT_STATUS gpu_open_nth(struct gpu *g, unsigned int which);
 void gpu_close(void);
 
 /**

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * GPUs that reach each other's memory over the bus: VRAM and other BARs of one in page
+ * tables of another.
+ */
+#ifndef VKFD_PEER_H
+#define VKFD_PEER_H
+
+#include <linux/types.h>
+
+struct vkfd_device;
+
+/* Whether @peer can reach BARs of @dev, another GPU. Any context that may sleep. */
+bool vkfd_peer_accessible(struct vkfd_device *dev, struct vkfd_device *peer);
+
+/*
+ * After drm_dev_unplug() of @dev: its BARs leave the page tables of all other GPUs, since
+ * their addresses may soon be somebody else's. Takes process->lock of each process.
+ */
+void vkfd_peer_revoke(struct vkfd_device *dev);
+
+#endif /* VKFD_PEER_H */
