@@ -13,6 +13,7 @@
 #include "vkfd_device.h"
 #include "vkfd_drv.h"
 #include "vkfd_event.h"
+#include "vkfd_interrupt.h"
 
 static struct dentry *vkfd_debugfs_dir;
 
@@ -89,6 +90,7 @@ void vkfd_debugfs_init(void)
 	vkfd_debugfs_dir = debugfs_create_dir("kfd", NULL);
 	vkfd_debugfs_proc_init(vkfd_debugfs_dir);
 	vkfd_debugfs_queues_init(vkfd_debugfs_dir);
+	vkfd_interrupt_debugfs(vkfd_debugfs_dir);
 	debugfs_create_file("ih", 0444, vkfd_debugfs_dir, NULL, &ih_fops);
 	debugfs_create_file("events", 0444, vkfd_debugfs_dir, NULL, &events_fops);
 }

@@ -8,6 +8,7 @@
 
 #include "vkfd_debugfs_proc.h"
 #include "vkfd_event_int.h"
+#include "vkfd_mem.h"
 #include "vkfd_process.h"
 
 static struct dentry *vkfd_proc_dir;
@@ -60,6 +61,13 @@ static int userptr_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(userptr);
 
+static int memory_show(struct seq_file *m, void *unused)
+{
+	vkfd_mems_show(m, m->private);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(memory);
+
 void vkfd_debugfs_proc_add(struct vkfd_process *p)
 {
 	char name[16];
@@ -68,6 +76,7 @@ void vkfd_debugfs_proc_add(struct vkfd_process *p)
 	snprintf(name, sizeof(name), "%d", p->tgid);
 	p->debugfs = debugfs_create_dir(name, vkfd_proc_dir);
 	debugfs_create_file("events", 0400, p->debugfs, p, &events_fops);
+	debugfs_create_file("memory", 0400, p->debugfs, p, &memory_fops);
 	debugfs_create_file("userptr", 0400, p->debugfs, p, &userptr_fops);
 }
 

@@ -16,6 +16,7 @@
 #include "vkfd_device.h"
 #include "vkfd_gpu_ioctl.h"
 #include "vkfd_hw.h"
+#include "vkfd_interrupt.h"
 #include "vkfd_process.h"
 
 /* What is implemented, not what the headers describe: 1.15 needs GEM_VA. */
@@ -147,13 +148,16 @@ int vkfd_ioctl_set_memory_policy(struct file *filep, struct vkfd_process *p, voi
 {
 	struct kfd_ioctl_set_memory_policy_args *args = data;
 	struct vkfd_pdd *pdd;
+	int err;
 
 	if (args->default_policy > KFD_IOC_CACHE_POLICY_NONCOHERENT ||
 	    args->alternate_policy > KFD_IOC_CACHE_POLICY_NONCOHERENT)
 		return -EINVAL;
 
 	/* gfx9 has no such apertures; coherence is a matter of each BO's entries. */
-	mutex_lock(&p->lock);
+	err = vkfd_process_lock(p);
+	if (err)
+		return err;
 	pdd = vkfd_pdd_for_setting(p, args->gpu_id);
 	mutex_unlock(&p->lock);
 	return PTR_ERR_OR_ZERO(pdd);
@@ -163,8 +167,11 @@ int vkfd_ioctl_set_scratch_va(struct file *filep, struct vkfd_process *p, void *
 {
 	struct kfd_ioctl_set_scratch_backing_va_args *args = data;
 	struct vkfd_pdd *pdd;
+	int err;
 
-	mutex_lock(&p->lock);
+	err = vkfd_process_lock(p);
+	if (err)
+		return err;
 	pdd = vkfd_process_get_bound_pdd(p, args->gpu_id);
 	if (!IS_ERR(pdd))
 		pdd->scratch_va = args->va_addr;
@@ -176,9 +183,12 @@ int vkfd_ioctl_set_trap_handler(struct file *filep, struct vkfd_process *p, void
 {
 	struct kfd_ioctl_set_trap_handler_args *args = data;
 	struct vkfd_pdd *pdd;
+	int err;
 
 	/* Kept for when waves are executed. */
-	mutex_lock(&p->lock);
+	err = vkfd_process_lock(p);
+	if (err)
+		return err;
 	pdd = vkfd_pdd_for_setting(p, args->gpu_id);
 	if (!IS_ERR(pdd)) {
 		pdd->tba_addr = args->tba_addr;
@@ -228,10 +238,12 @@ int vkfd_ioctl_runtime_enable(struct file *filep, struct vkfd_process *p, void *
 {
 	struct kfd_ioctl_runtime_enable_args *args = data;
 	unsigned int i;
-	int err = 0;
+	int err;
 
 	/* There is no debugger to tell; what is left are the rules of when. */
-	mutex_lock(&p->lock);
+	err = vkfd_process_lock(p);
+	if (err)
+		return err;
 	if (!(args->mode_mask & KFD_RUNTIME_ENABLE_MODE_ENABLE_MASK)) {
 		p->runtime_enabled = false;
 		goto out;

@@ -4,6 +4,7 @@
  */
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <drm/drm_vma_manager.h>
 #include <uapi/linux/kfd_ioctl.h>
@@ -126,6 +127,43 @@ int vkfd_mem_unmap(struct vkfd_mem *mem, struct vkfd_pdd *pdd)
 	vkfd_vm_unmap(*m);
 	*m = NULL;
 	return 0;
+}
+
+static void show_handle(struct seq_file *m, const struct vkfd_pdd *pdd, u32 handle,
+			const struct vkfd_mem *mem)
+{
+	static const char *const kind[] = {
+		[VKFD_BO_VRAM] = "vram", [VKFD_BO_GTT] = "gtt", [VKFD_BO_USERPTR] = "userptr",
+		[VKFD_BO_DOORBELL] = "doorbell", [VKFD_BO_MMIO_REMAP] = "mmio",
+	};
+	unsigned int i, gpus = 0;
+
+	for (i = 0; i < VKFD_MAX_GPUS; i++)
+		if (mem->map[i])
+			gpus |= BIT(i);
+	seq_printf(m, "%u %u %s 0x%llx 0x%llx 0x%x 0x%x\n", pdd->dev->gpu_id, handle,
+		   kind[mem->bo->kind], mem->va, vkfd_bo_size(mem->bo), mem->alloc_flags, gpus);
+}
+
+void vkfd_mems_show(struct seq_file *m, struct vkfd_process *p)
+{
+	struct vkfd_mem *mem;
+	unsigned long handle;
+	unsigned int i;
+
+	seq_puts(m, "gpu_id handle kind va size flags mapped\n");
+	mutex_lock(&p->lock);
+	for (i = 0; i < VKFD_MAX_GPUS; i++) {
+		if (!p->pdds[i])
+			continue;
+		xa_for_each(&p->pdds[i]->mems, handle, mem) {
+			/* More is for a larger buffer, with which this is called again. */
+			if (seq_has_overflowed(m))
+				break;
+			show_handle(m, p->pdds[i], handle, mem);
+		}
+	}
+	mutex_unlock(&p->lock);
 }
 
 void vkfd_mem_remove_all(struct vkfd_process *p)

@@ -11,6 +11,7 @@
 
 #include "vkfd_device.h"
 
+struct seq_file;
 struct vkfd_bo;
 struct vkfd_mapping;
 struct vkfd_pdd;
@@ -34,7 +35,7 @@ struct vkfd_mem {
 	bool is_event_page;
 };
 
-/* All of the following: caller holds process->lock. */
+/* Of the following, those that do not say otherwise: caller holds process->lock. */
 
 /*
  * Gives @bo a handle in @pdd, which takes over the caller's reference if this succeeds,
@@ -61,6 +62,9 @@ bool vkfd_mem_is_mapped(const struct vkfd_mem *mem);
  */
 int vkfd_mem_map(struct vkfd_mem *mem, struct vkfd_pdd *pdd);
 int vkfd_mem_unmap(struct vkfd_mem *mem, struct vkfd_pdd *pdd);
+
+/* For debugfs: the handles of @p, one a line. Takes process->lock. */
+void vkfd_mems_show(struct seq_file *m, struct vkfd_process *p);
 
 /* Unmaps and removes all that @p has. */
 void vkfd_mem_remove_all(struct vkfd_process *p);

@@ -21,6 +21,7 @@
 #include "vkfd_chardev.h"
 #include "vkfd_doorbell.h"
 #include "vkfd_gem.h"
+#include "vkfd_interrupt.h"
 #include "vkfd_mem.h"
 #include "vkfd_memory.h"
 #include "vkfd_process.h"
@@ -40,13 +41,15 @@ int vkfd_ioctl_acquire_vm(struct file *filep, struct vkfd_process *p, void *data
 	struct vkfd_pdd *pdd;
 	struct file *drm_file;
 	struct vkfd_vm *vm;
-	int err = 0;
+	int err;
 
 	drm_file = fget(args->drm_fd);
 	if (!drm_file)
 		return -EINVAL;
 
-	mutex_lock(&p->lock);
+	err = vkfd_process_lock(p);
+	if (err)
+		goto put;
 	pdd = vkfd_process_get_pdd(p, args->gpu_id);
 	if (IS_ERR(pdd)) {
 		err = PTR_ERR(pdd);
@@ -72,6 +75,7 @@ int vkfd_ioctl_acquire_vm(struct file *filep, struct vkfd_process *p, void *data
 	err = vkfd_events_vm_acquired(pdd);
 out:
 	mutex_unlock(&p->lock);
+put:
 	if (drm_file)
 		fput(drm_file);
 	return err;
@@ -159,7 +163,9 @@ int vkfd_ioctl_alloc_memory(struct file *filep, struct vkfd_process *p, void *da
 	if (!args->size)
 		return -EINVAL;
 
-	mutex_lock(&p->lock);
+	err = vkfd_process_lock(p);
+	if (err)
+		return err;
 	pdd = vkfd_process_get_bound_pdd(p, args->gpu_id);
 	err = PTR_ERR_OR_ZERO(pdd);
 	if (!err)
@@ -199,9 +205,11 @@ int vkfd_ioctl_free_memory(struct file *filep, struct vkfd_process *p, void *dat
 	struct kfd_ioctl_free_memory_of_gpu_args *args = data;
 	struct vkfd_pdd *pdd;
 	struct vkfd_mem *mem;
-	int err = 0;
+	int err;
 
-	mutex_lock(&p->lock);
+	err = vkfd_process_lock(p);
+	if (err)
+		return err;
 	mem = vkfd_mem_by_handle(p, args->handle, &pdd);
 	if (IS_ERR_OR_NULL(mem))
 		err = mem ? PTR_ERR(mem) : -EINVAL;
@@ -269,11 +277,10 @@ static int vkfd_map_user(struct vkfd_process *p, struct vkfd_pdd *pdd, struct vk
 static int vkfd_map_unmap(struct vkfd_process *p,
 			  struct kfd_ioctl_map_memory_to_gpu_args *args, bool map)
 {
-	u32 gpu_ids[VKFD_MAX_GPUS];
+	u32 i, first = args->n_success, gpu_ids[VKFD_MAX_GPUS];
 	struct vkfd_pdd *pdd;
 	struct vkfd_mem *mem;
-	u32 i;
-	int err = 0;
+	int err;
 
 	/* A list longer than there can be GPUs has duplicates or strangers in it. */
 	if (!args->n_devices || args->n_devices > VKFD_MAX_GPUS ||
@@ -283,7 +290,9 @@ static int vkfd_map_unmap(struct vkfd_process *p,
 			   array_size(args->n_devices, sizeof(*gpu_ids))))
 		return -EFAULT;
 
-	mutex_lock(&p->lock);
+	err = vkfd_process_lock(p);
+	if (err)
+		return err;
 	mem = vkfd_mem_by_handle(p, args->handle, &pdd);
 	if (IS_ERR(mem)) {
 		err = PTR_ERR(mem);
@@ -298,7 +307,11 @@ static int vkfd_map_unmap(struct vkfd_process *p,
 		err = vkfd_map_user(p, pdd, mem, idr_handle);
 		mem = vkfd_mem_lookup(pdd, idr_handle);
 	}
-	for (i = args->n_success; !err && i < args->n_devices; i++) {
+	for (i = first; !err && i < args->n_devices; i++) {
+		/* What is done is counted, and a call that is repeated goes on behind it. */
+		err = i > first ? vkfd_interrupt_point() : 0;
+		if (err)
+			break;
 		err = map ? vkfd_map_one(p, mem, gpu_ids[i]) : vkfd_unmap_one(p, mem, gpu_ids[i]);
 		if (!err)
 			args->n_success = i + 1;
@@ -321,8 +334,11 @@ int vkfd_ioctl_available_memory(struct file *filep, struct vkfd_process *p, void
 {
 	struct kfd_ioctl_get_available_memory_args *args = data;
 	struct vkfd_pdd *pdd;
+	int err;
 
-	mutex_lock(&p->lock);
+	err = vkfd_process_lock(p);
+	if (err)
+		return err;
 	pdd = vkfd_process_get_pdd(p, args->gpu_id);
 	mutex_unlock(&p->lock);
 	if (IS_ERR(pdd))

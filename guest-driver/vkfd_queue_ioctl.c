@@ -17,6 +17,7 @@
 #include <vkfd/gpuvm.h>
 
 #include "vkfd_doorbell.h"
+#include "vkfd_interrupt.h"
 #include "vkfd_process.h"
 #include "vkfd_queue_int.h"
 #include "vkfd_vm.h"
@@ -187,7 +188,9 @@ int vkfd_ioctl_create_queue(struct file *filep, struct vkfd_process *p, void *da
 		break;
 	}
 
-	mutex_lock(&p->lock);
+	err = vkfd_process_lock(p);
+	if (err)
+		return err;
 	pdd = vkfd_process_get_pdd(p, args->gpu_id);
 	if (IS_ERR(pdd)) {
 		err = PTR_ERR(pdd);
@@ -244,12 +247,13 @@ int vkfd_ioctl_destroy_queue(struct file *filep, struct vkfd_process *p, void *d
 {
 	struct kfd_ioctl_destroy_queue_args *args = data;
 	struct vkfd_queue *q;
-	int err = -EINVAL;
+	int err;
 
-	mutex_lock(&p->lock);
+	err = vkfd_process_lock(p);
+	if (err)
+		return err;
 	q = queue_by_id(p, args->queue_id);
-	if (q)
-		err = vkfd_queue_destroy(q);
+	err = q ? vkfd_queue_destroy(q) : -EINVAL;
 	mutex_unlock(&p->lock);
 	return err;
 }
@@ -281,7 +285,9 @@ int vkfd_ioctl_update_queue(struct file *filep, struct vkfd_process *p, void *da
 	if (!IS_ALIGNED(args->ring_base_address, 256))
 		return -EINVAL;
 
-	mutex_lock(&p->lock);
+	err = vkfd_process_lock(p);
+	if (err)
+		return err;
 	q = queue_by_id(p, args->queue_id);
 	if (!q) {
 		err = -EFAULT;
@@ -319,8 +325,8 @@ int vkfd_ioctl_set_cu_mask(struct file *filep, struct vkfd_process *p, void *dat
 	struct kfd_ioctl_set_cu_mask_args *args = data;
 	u32 mask[CU_MASK_BITS_MAX / 32];
 	struct vkfd_queue *q;
-	int err = -EFAULT;
 	u32 bits;
+	int err;
 
 	if (!args->num_cu_mask || args->num_cu_mask % 32)
 		return -EINVAL;
@@ -328,11 +334,12 @@ int vkfd_ioctl_set_cu_mask(struct file *filep, struct vkfd_process *p, void *dat
 	if (copy_from_user(mask, u64_to_user_ptr(args->cu_mask_ptr), bits / 8))
 		return -EFAULT;
 
-	mutex_lock(&p->lock);
+	err = vkfd_process_lock(p);
+	if (err)
+		return err;
 	q = queue_by_id(p, args->queue_id);
 	/* No more than 16 units: the first word is all that counts. */
-	if (q)
-		err = vkfd_queue_set_cu_mask(q, mask[0]);
+	err = q ? vkfd_queue_set_cu_mask(q, mask[0]) : -EFAULT;
 	mutex_unlock(&p->lock);
 	return err;
 }

@@ -12,6 +12,7 @@
 #include "vkfd_bo.h"
 #include "vkfd_device.h"
 #include "vkfd_dmabuf.h"
+#include "vkfd_interrupt.h"
 #include "vkfd_mem.h"
 #include "vkfd_memory.h"
 #include "vkfd_process.h"
@@ -102,7 +103,9 @@ int vkfd_ioctl_import_dmabuf(struct file *filep, struct vkfd_process *p, void *d
 	u32 handle;
 	int err;
 
-	mutex_lock(&p->lock);
+	err = vkfd_process_lock(p);
+	if (err)
+		return err;
 	pdd = vkfd_process_get_bound_pdd(p, args->gpu_id);
 	mutex_unlock(&p->lock);
 	if (IS_ERR(pdd))
@@ -144,9 +147,11 @@ int vkfd_ioctl_export_dmabuf(struct file *filep, struct vkfd_process *p, void *d
 	struct vkfd_bo *bo = NULL;
 	struct dma_buf *dmabuf;
 	struct vkfd_mem *mem;
-	int fd, flags = 0;
+	int fd, err, flags = 0;
 
-	mutex_lock(&p->lock);
+	err = vkfd_process_lock(p);
+	if (err)
+		return err;
 	mem = vkfd_mem_by_handle(p, args->handle, NULL);
 	if (!IS_ERR_OR_NULL(mem)) {
 		bo = mem->bo;
