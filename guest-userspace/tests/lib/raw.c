@@ -125,7 +125,7 @@ static uint32_t *room(struct raw_queue *q, unsigned int dw)
 	uint32_t *p = q->ring + at;
 
 	for (; at + dw > RAW_RING_BYTES / 4 && at < RAW_RING_BYTES / 4; at++, next++)
-		p = sdma ? sdma_nop(p, 1) : pm4_nop1(p);
+		p = sdma ? sdma_nop(p, 0) : pm4_nop1(p);
 	if (at == RAW_RING_BYTES / 4)
 		p = q->ring;
 	q->next = sdma ? next * 4 : next;
