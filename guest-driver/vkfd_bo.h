@@ -55,10 +55,10 @@ enum vkfd_bo_kind {
  * @charged: bytes of system memory charged against the limit
  * @vmap_lock: @vmap and @vmap_count
  * @vmap, @vmap_count: kernel mapping of GTT pages
- * @share_lock: @metadata, @metadata_size, @tiling, and that there is one dma-buf only
+ * @share_lock: @metadata and what goes with it, and that there is one dma-buf only
  * @dmabuf_file: file of the BO's dma-buf, without a reference; NULL, or on its way out, when
  *               there is none
- * @tiling, @metadata_size, @metadata: what GEM_METADATA set, for whoever imports it
+ * @tiling, @metadata_flags, @metadata_size, @metadata: what GEM_METADATA set, for whoever imports it
  * @mappings_lock: @mappings; nothing is taken inside it
  * @mappings: struct vkfd_mapping.bo_link, of all VMs that show it; see vkfd_vm_refill_bo()
  *
@@ -90,6 +90,7 @@ struct vkfd_bo {
 	struct mutex share_lock;
 	struct file *dmabuf_file;
 	u64 tiling;
+	u64 metadata_flags;
 	u32 metadata_size;
 	u8 metadata[VKFD_BO_METADATA_MAX];
 	spinlock_t mappings_lock;

@@ -59,6 +59,8 @@ MODULE_PARM_DESC(sched_policy,
 static const struct drm_ioctl_desc vkfd_drm_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(AMDGPU_GEM_CREATE, vkfd_gem_create_ioctl, DRM_AUTH | DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(AMDGPU_GEM_MMAP, vkfd_gem_mmap_ioctl, DRM_AUTH | DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(AMDGPU_GEM_VA, vkfd_gem_va_ioctl, DRM_AUTH | DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(AMDGPU_GEM_METADATA, vkfd_gem_metadata_ioctl, DRM_AUTH | DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(AMDGPU_INFO, vkfd_info_ioctl, DRM_AUTH | DRM_RENDER_ALLOW),
 };
 

@@ -17,6 +17,10 @@ int vkfd_info_ioctl(struct drm_device *drm, void *data, struct drm_file *filp);
 int vkfd_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *filp);
 int vkfd_gem_mmap_ioctl(struct drm_device *drm, void *data, struct drm_file *filp);
 
+/* DRM_IOCTL_AMDGPU_GEM_VA and _GEM_METADATA (vkfd_gem_va.c). */
+int vkfd_gem_va_ioctl(struct drm_device *drm, void *data, struct drm_file *filp);
+int vkfd_gem_metadata_ioctl(struct drm_device *drm, void *data, struct drm_file *filp);
+
 /* /sys/kernel/debug/kfd (vkfd_debugfs.c). Failures are not reported: it is optional. */
 void vkfd_debugfs_init(void);
 void vkfd_debugfs_exit(void);

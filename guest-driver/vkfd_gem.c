@@ -133,7 +133,14 @@ static int vkfd_gem_object_mmap(struct drm_gem_object *obj, struct vm_area_struc
 	return 0;
 }
 
+/* A file has one handle of an object; where it has that mapped by GEM_VA goes with it. */
+static void vkfd_gem_object_close(struct drm_gem_object *obj, struct drm_file *file)
+{
+	vkfd_vm_gem_close(file->driver_priv, to_vkfd_bo(obj));
+}
+
 const struct drm_gem_object_funcs vkfd_gem_funcs = {
+	.close = vkfd_gem_object_close,
 	.export = vkfd_gem_object_export,
 	.free = vkfd_bo_free,
 	.get_sg_table = vkfd_gem_object_sg_table,

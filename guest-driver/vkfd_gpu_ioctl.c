@@ -21,7 +21,7 @@
 
 /* What is implemented, not what the headers describe: 1.15 needs GEM_VA. */
 #define VKFD_KFD_MAJOR		1
-#define VKFD_KFD_MINOR		14
+#define VKFD_KFD_MINOR		15
 
 /* gfx9 has this many entries in upstream's tables, and all of them read 0. */
 #define VKFD_NUM_TILE_CONFIGS		32u

@@ -14,7 +14,7 @@
 #include "vkfd_process.h"
 #include "vkfd_pt.h"
 #include "vkfd_userptr.h"
-#include "vkfd_vm.h"
+#include "vkfd_vm_int.h"
 
 struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev)
 {
@@ -59,7 +59,7 @@ static void vkfd_vm_put(struct vkfd_vm *vm)
 	kfree(vm);
 }
 
-static void vkfd_mapping_put(struct vkfd_mapping *m)
+void vkfd_mapping_put(struct vkfd_mapping *m)
 {
 	struct vkfd_bo *bo = m->bo;
 	bool last;
@@ -77,7 +77,7 @@ static void vkfd_mapping_put(struct vkfd_mapping *m)
 	drm_gem_object_put(&bo->base);
 }
 
-static void vkfd_mapping_put_list(struct list_head *list)
+void vkfd_mapping_put_list(struct list_head *list)
 {
 	struct vkfd_mapping *m, *next;
 
@@ -87,9 +87,7 @@ static void vkfd_mapping_put_list(struct list_head *list)
 	}
 }
 
-/* A mapping that is in the list of its BO and in no tree. */
-static struct vkfd_mapping *vkfd_mapping_create(struct vkfd_vm *vm,
-						const struct vkfd_map_params *params)
+struct vkfd_mapping *vkfd_mapping_create(struct vkfd_vm *vm, const struct vkfd_map_params *params)
 {
 	struct vkfd_mapping *m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
 
@@ -104,6 +102,7 @@ static struct vkfd_mapping *vkfd_mapping_create(struct vkfd_vm *vm,
 	m->npages = params->npages;
 	m->first = params->first;
 	m->flags = params->flags;
+	m->gem = params->gem;
 	spin_lock(&m->bo->mappings_lock);
 	list_add_tail(&m->bo_link, &m->bo->mappings);
 	spin_unlock(&m->bo->mappings_lock);
@@ -157,7 +156,7 @@ void vkfd_vm_release(struct vkfd_vm *vm)
  * Tables were changed; caller is in vkfd_hw_enter(). Who binds the VM from now on does so
  * after the changes, by bind_lock, and flushes itself.
  */
-static void vkfd_vm_flush(struct vkfd_vm *vm)
+void vkfd_vm_flush(struct vkfd_vm *vm)
 {
 	mutex_lock(&vm->bind_lock);
 	/* Page-table writes before the register write that starts the invalidation. */
@@ -170,7 +169,7 @@ static void vkfd_vm_flush(struct vkfd_vm *vm)
 	mutex_unlock(&vm->bind_lock);
 }
 
-static bool vkfd_vm_range_ok(u64 va, u64 npages)
+bool vkfd_vm_range_ok(u64 va, u64 npages)
 {
 	u64 last;
 
@@ -194,7 +193,7 @@ static u64 vkfd_mapping_page(const struct vkfd_mapping *m, u64 index)
 	return (m->first + index) % vkfd_bo_pages(m->bo);
 }
 
-static u64 vkfd_mapping_pte(void *data, u64 index)
+u64 vkfd_mapping_pte(void *data, u64 index)
 {
 	struct vkfd_mapping *m = data;
 

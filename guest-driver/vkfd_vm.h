@@ -59,11 +59,12 @@ struct vkfd_vm {
  * @vm: with a reference
  * @bo: with a reference
  * @va: GPU address of its first page
- * @npages: length, in pages; vm->lock
+ * @npages: length, in pages; vm->lock, as a mapping of GEM_VA's may become shorter
  * @first: page of @bo it begins with. Behind the last page of @bo comes the first again:
  *         AQL queue memory is there twice
  * @flags: AMDGPU_PTE_READABLE, _WRITEABLE, _EXECUTABLE and the memory type; what else an
  *         entry needs is a matter of the memory
+ * @gem: GEM_VA's, not KFD's
  * @live: it is in vm->mappings; vm->lock
  * @bo_link: in bo->mappings until the last reference goes; bo->mappings_lock
  * @link: on its way out; of whoever took it out of vm->mappings
@@ -76,6 +77,7 @@ struct vkfd_mapping {
 	u64 npages;
 	u64 first;
 	u64 flags;
+	bool gem;
 	bool live;
 	struct list_head bo_link;
 	struct list_head link;
@@ -86,7 +88,7 @@ struct vkfd_mapping {
  * @bo: the memory
  * @va: GPU address
  * @npages: how much of it, in pages; up to twice as many as @bo has
- * @first, @flags: as in struct vkfd_mapping
+ * @first, @flags, @gem: as in struct vkfd_mapping
  */
 struct vkfd_map_params {
 	struct vkfd_bo *bo;
@@ -94,6 +96,7 @@ struct vkfd_map_params {
 	u64 npages;
 	u64 first;
 	u64 flags;
+	bool gem;
 };
 
 /* ERR_PTR(-ENOMEM), ERR_PTR(-ENODEV): the hardware is gone. */
@@ -117,6 +120,18 @@ void vkfd_vm_release(struct vkfd_vm *vm);
  */
 struct vkfd_mapping *vkfd_vm_map(struct vkfd_vm *vm, const struct vkfd_map_params *params);
 void vkfd_vm_unmap(struct vkfd_mapping *m);
+
+/*
+ * vkfd_vm_gem.c, for mappings with @gem; take vm->lock. Clear: all that is in the range,
+ * parts of mappings, too. Unmap: the one of @bo that begins at @va. Close: all of @bo.
+ * Replace: maps over what is in the range. -EINVAL: a misaligned or bad range; -EBUSY: there
+ * is a mapping of KFD's; -ENOENT: there is no such mapping; -ENOMEM; -ENODEV (replace). On
+ * failure the VM is as before.
+ */
+int vkfd_vm_gem_clear(struct vkfd_vm *vm, u64 va, u64 npages);
+int vkfd_vm_gem_unmap(struct vkfd_vm *vm, struct vkfd_bo *bo, u64 va);
+void vkfd_vm_gem_close(struct vkfd_vm *vm, struct vkfd_bo *bo);
+int vkfd_vm_gem_replace(struct vkfd_vm *vm, const struct vkfd_map_params *params);
 
 /*
  * Writes the entries of all mappings of @bo again, in whatever VM, and flushes the TLBs,

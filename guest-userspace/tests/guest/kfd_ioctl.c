@@ -30,7 +30,7 @@ static void test_version(int fd)
 
 	tap_is(kfd_call(fd, AMDKFD_IOC_GET_VERSION, &v), 0, "GET_VERSION");
 	tap_is(v.major_version, 1, "major version");
-	tap_ok(v.minor_version == 14 || v.minor_version == 15, "minor version is 14 or 15");
+	tap_ok(v.minor_version == 15, "minor version is 15");
 	tap_is(kfd_call(fd, AMDKFD_IOC_GET_VERSION, BAD_PTR), -EFAULT, "GET_VERSION to a bad pointer");
 
 	memset(&v, 0xa5, sizeof(v));
