@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "hsakmt_int.h"
+#include "kfd_extra.h"
 #include "thunk_fake.h"
 
 struct fake_kernel fake;
@@ -17,23 +18,30 @@ struct fake_kernel fake;
 #define MAX_EVENTS 4096
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct { uint64_t size; uint32_t flags; bool live, mapped; } bos[MAX_BOS];
+/* mapped: a bit a GPU */
+static struct { uint64_t size; uint32_t flags, gpu_id; bool live; unsigned int mapped; } bos[MAX_BOS];
 static bool events[MAX_EVENTS], queues[1024];
 static uint64_t event_page;	/* handle, 0: none */
 static pid_t owner;		/* process that opened /dev/kfd */
-static int kfd_fd = -1, render_fd;
+static int kfd_fd = -1, render_fd[2];
 static char root[64];
 
 static uint64_t handle_of(int i)
 {
-	return (uint64_t)FAKE_GPU_ID << 32 | (uint32_t)i;
+	return (uint64_t)bos[i].gpu_id << 32 | (uint32_t)i;
+}
+
+/* 0 or 1; -1: no such GPU. */
+static int gpu_of(uint32_t id)
+{
+	return id == FAKE_GPU_ID ? 0 : id == FAKE_GPU2_ID && fake.gpus == 2 ? 1 : -1;
 }
 
 static int bo_of(uint64_t handle)
 {
 	uint32_t i = (uint32_t)handle;
 
-	return handle >> 32 == FAKE_GPU_ID && i && i < MAX_BOS && bos[i].live ? (int)i : -1;
+	return i && i < MAX_BOS && bos[i].live && handle == handle_of((int)i) ? (int)i : -1;
 }
 
 static void record(int nr, int size, uint64_t arg, uint64_t len)
@@ -50,26 +58,37 @@ static int fail(int err)
 
 /* ---- the driver's side of each call, under the lock -------------------- */
 
-static int do_alloc(struct kfd_ioctl_alloc_memory_of_gpu_args *a)
+static int new_bo(uint32_t gpu_id, uint64_t size, uint32_t flags)
 {
-	fake.last_alloc = *a;
-	fake.last_bo_flags = a->flags;
-	record(FAKE_NR(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU), sizeof(*a), a->flags, a->size);
-	if (a->gpu_id != FAKE_GPU_ID || !a->size)
-		return fail(EINVAL);
 	for (int i = 1; i < MAX_BOS; i++)
 		if (!bos[i].live) {
 			bos[i].live = true;
-			bos[i].mapped = false;
-			bos[i].size = a->size;
-			bos[i].flags = a->flags;
+			bos[i].mapped = 0;
+			bos[i].size = size;
+			bos[i].flags = flags;
+			bos[i].gpu_id = gpu_id;
 			fake.live_bos++;
-			a->handle = handle_of(i);
-			if (!(a->flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR))
-				a->mmap_offset = (uint64_t)i << 40;
-			return 0;
+			return i;
 		}
-	return fail(ENOMEM);
+	return -1;
+}
+
+static int do_alloc(struct kfd_ioctl_alloc_memory_of_gpu_args *a)
+{
+	int i;
+
+	fake.last_alloc = *a;
+	fake.last_bo_flags = a->flags;
+	record(FAKE_NR(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU), sizeof(*a), a->flags, a->size);
+	if (gpu_of(a->gpu_id) < 0 || !a->size)
+		return fail(EINVAL);
+	i = new_bo(a->gpu_id, a->size, a->flags);
+	if (i < 0)
+		return fail(ENOMEM);
+	a->handle = handle_of(i);
+	if (!(a->flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR))
+		a->mmap_offset = (uint64_t)i << 40;
+	return 0;
 }
 
 static int do_free(const struct kfd_ioctl_free_memory_of_gpu_args *a)
@@ -94,11 +113,74 @@ static int do_map(struct kfd_ioctl_map_memory_to_gpu_args *a, bool map)
 
 	if (i < 0 || !a->n_devices)
 		return fail(EINVAL);
-	for (; a->n_success < a->n_devices; a->n_success++)
-		if (ids[a->n_success] != FAKE_GPU_ID)
-			return fail(EINVAL);
-	fake.mapped_bos += map - bos[i].mapped;
-	bos[i].mapped = map;
+	fake.mapped_bos -= !!bos[i].mapped;
+	fake.last_map_count = 0;
+	for (; a->n_success < a->n_devices; a->n_success++) {
+		int gpu = gpu_of(ids[a->n_success]);
+
+		if (gpu < 0)
+			break;
+		bos[i].mapped = map ? bos[i].mapped | 1u << gpu : bos[i].mapped & ~(1u << gpu);
+		if (fake.last_map_count < 2)
+			fake.last_map[fake.last_map_count++] = ids[a->n_success];
+	}
+	fake.mapped_bos += !!bos[i].mapped;
+	return a->n_success == a->n_devices ? 0 : fail(EINVAL);
+}
+
+static int do_dmabuf_info(struct kfd_ioctl_get_dmabuf_info_args *a)
+{
+	uint32_t room = a->metadata_size;
+
+	if (a->dmabuf_fd != FAKE_DMABUF || !fake.dmabuf_size)
+		return fail(EINVAL);
+	a->size = fake.dmabuf_size;
+	a->gpu_id = FAKE_GPU_ID;
+	a->flags = KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_MEM_WRITABLE;
+	a->metadata_size = fake.dmabuf_metadata;
+	if (room < fake.dmabuf_metadata)
+		return fail(EINVAL);
+	memset(hsakmt_ptr(a->metadata_ptr), 0x5a, fake.dmabuf_metadata);
+	return 0;
+}
+
+static int do_import(struct kfd_ioctl_import_dmabuf_args *a)
+{
+	int i;
+
+	if (a->dmabuf_fd != FAKE_DMABUF || gpu_of(a->gpu_id) < 0)
+		return fail(EINVAL);
+	i = new_bo(a->gpu_id, fake.dmabuf_size, KFD_IOC_ALLOC_MEM_FLAGS_VRAM);
+	if (i < 0)
+		return fail(ENOMEM);
+	a->handle = handle_of(i);
+	return 0;
+}
+
+static int do_ipc_import(struct kfd_extra_ipc_import *a)
+{
+	int i;
+
+	if (!fake.ipc_size)
+		return fail(ENOTTY);
+	if (a->share_handle[0] != FAKE_SHARE || gpu_of(a->gpu_id) < 0)
+		return fail(EINVAL);
+	i = new_bo(a->gpu_id, fake.ipc_size, KFD_IOC_ALLOC_MEM_FLAGS_VRAM);
+	if (i < 0)
+		return fail(ENOMEM);
+	a->handle = handle_of(i);
+	a->mmap_offset = (uint64_t)i << 40;
+	a->flags = (HsaMemFlags){ .ui32 = { .HostAccess = 1, .NonPaged = 1 } }.Value;
+	return 0;
+}
+
+static int do_ipc_export(struct kfd_extra_ipc_export *a)
+{
+	if (!fake.ipc_size)
+		return fail(ENOTTY);
+	if (bo_of(a->handle) < 0)
+		return fail(EINVAL);
+	a->share_handle[0] = FAKE_SHARE;
 	return 0;
 }
 
@@ -162,16 +244,18 @@ static int do_apertures(struct kfd_ioctl_get_process_apertures_new_args *a)
 {
 	struct kfd_process_device_apertures *ap = hsakmt_ptr(a->kfd_process_device_apertures_ptr);
 
-	if (!a->num_of_nodes)
+	if (a->num_of_nodes < (uint32_t)fake.gpus)
 		return fail(EINVAL);
-	a->num_of_nodes = 1;
-	ap->gpu_id = FAKE_GPU_ID;
-	ap->lds_base = 1ull << 48;
-	ap->lds_limit = ap->lds_base | 0xffffffff;
-	ap->scratch_base = 2ull << 48;
-	ap->scratch_limit = ap->scratch_base | 0xffffffff;
-	ap->gpuvm_base = 0x10000;
-	ap->gpuvm_limit = fake.gpuvm_limit;
+	a->num_of_nodes = (uint32_t)fake.gpus;
+	for (int i = 0; i < fake.gpus; i++, ap++) {
+		ap->gpu_id = i ? FAKE_GPU2_ID : FAKE_GPU_ID;
+		ap->lds_base = 1ull << 48;
+		ap->lds_limit = ap->lds_base | 0xffffffff;
+		ap->scratch_base = 2ull << 48;
+		ap->scratch_limit = ap->scratch_base | 0xffffffff;
+		ap->gpuvm_base = 0x10000;
+		ap->gpuvm_limit = fake.gpuvm_limit;
+	}
 	return 0;
 }
 
@@ -231,8 +315,16 @@ static int dispatch(unsigned long request, void *arg, bool failing)
 	case AMDKFD_IOC_SET_TRAP_HANDLER:
 		return 0;
 	case AMDKFD_IOC_EXPORT_DMABUF:
-		((struct kfd_ioctl_export_dmabuf_args *)arg)->dmabuf_fd = 77;
+		((struct kfd_ioctl_export_dmabuf_args *)arg)->dmabuf_fd = FAKE_DMABUF;
 		return 0;
+	case AMDKFD_IOC_GET_DMABUF_INFO:
+		return do_dmabuf_info(arg);
+	case AMDKFD_IOC_IMPORT_DMABUF:
+		return do_import(arg);
+	case KFD_EXTRA_IOC_IPC_IMPORT:
+		return do_ipc_import(arg);
+	case KFD_EXTRA_IOC_IPC_EXPORT:
+		return do_ipc_export(arg);
 	}
 	if (nr == 0x02)
 		return do_queue(arg, (size_t)size);
@@ -322,13 +414,14 @@ int hsakmt_drm_open(int minor)
 {
 	if (fake.render_errno)
 		return -fake.render_errno;
-	if (minor != 128)
+	if (minor < 128 || minor >= 128 + fake.gpus)
 		return -ENOENT;
-	if (!render_fd) {
-		render_fd = memfd_create("render", MFD_CLOEXEC);
+	minor -= 128;
+	if (!render_fd[minor]) {
+		render_fd[minor] = memfd_create("render", MFD_CLOEXEC);
 		fake.fds++;
 	}
-	return render_fd;
+	return render_fd[minor];
 }
 
 void *hsakmt_drm_device(int minor)
@@ -339,11 +432,13 @@ void *hsakmt_drm_device(int minor)
 
 void hsakmt_drm_forget(void)
 {
-	if (render_fd) {
-		close(render_fd);
-		fake.fds--;
+	for (int i = 0; i < 2; i++) {
+		if (render_fd[i]) {
+			close(render_fd[i]);
+			fake.fds--;
+		}
+		render_fd[i] = 0;
 	}
-	render_fd = 0;
 }
 
 bool hsakmt_drm_describe(HsaNodeProperties *props)
@@ -376,6 +471,32 @@ static void put_file(const char *name, const char *fmt, ...)
 	fclose(f);
 }
 
+static void put_link(unsigned int node, const char *kind, unsigned int n, unsigned int to)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "nodes/%u/%s/%u/properties", node, kind, n);
+	put_file(name, "type 2\nversion_major 0\nversion_minor 0\n"
+		 "node_from %u\nnode_to %u\nweight 20\nflags 1\n", node, to);
+}
+
+/* The second GPU; node 0 is told of it by make_topology(). */
+static void make_second(void)
+{
+	put_file("nodes/2/gpu_id", "%d\n", FAKE_GPU2_ID);
+	put_file("nodes/2/properties", "cpu_cores_count 0\nsimd_count 16\nmem_banks_count 0\n"
+		 "caches_count 0\nio_links_count 1\np2p_links_count %d\nsimd_id_base 2147491840\n"
+		 "capability %u\nlds_size_in_kb 64\ngfx_target_version %u\nvendor_id 4098\n"
+		 "device_id %u\nlocation_id 512\ndrm_render_minor 129\n", fake.peers,
+		 0x2000u | (fake.svm ? 1u << 27 : 0), fake.gfx_target, fake.device_id);
+	put_link(0, "io_links", 1, 2);
+	put_link(2, "io_links", 0, 0);
+	if (fake.peers) {
+		put_link(1, "p2p_links", 0, 2);
+		put_link(2, "p2p_links", 0, 1);
+	}
+}
+
 static void make_topology(void)
 {
 	snprintf(root, sizeof(root), "/tmp/thunk-XXXXXX");
@@ -385,27 +506,28 @@ static void make_topology(void)
 	put_file("system_properties", "platform_oem 7\nplatform_id 8\nplatform_rev 9\n");
 	put_file("nodes/0/gpu_id", "0\n");
 	put_file("nodes/0/properties", "cpu_cores_count 2\nsimd_count 0\nmem_banks_count 1\n"
-		 "caches_count 0\nio_links_count 1\np2p_links_count 0\ncpu_core_id_base 0\n");
+		 "caches_count 0\nio_links_count %d\np2p_links_count 0\ncpu_core_id_base 0\n",
+		 fake.gpus);
 	put_file("nodes/0/mem_banks/0/properties", "heap_type 0\nsize_in_bytes 4294967296\n"
 		 "flags 0\nwidth 64\nmem_clk_max 1600\n");
-	put_file("nodes/0/io_links/0/properties", "type 2\nversion_major 0\nversion_minor 0\n"
-		 "node_from 0\nnode_to 1\nweight 20\nflags 1\n");
+	put_link(0, "io_links", 0, 1);
 	put_file("nodes/1/gpu_id", "%d\n", FAKE_GPU_ID);
 	put_file("nodes/1/properties", "cpu_cores_count 0\nsimd_count 16\nmem_banks_count 1\n"
-		 "caches_count 1\nio_links_count 1\np2p_links_count 0\nsimd_id_base 2147487744\n"
+		 "caches_count 1\nio_links_count 1\np2p_links_count %d\nsimd_id_base 2147487744\n"
 		 "capability %u\nmax_waves_per_simd 10\nlds_size_in_kb 64\nwave_front_size 64\n"
 		 "array_count 1\nsimd_arrays_per_engine 1\ncu_per_simd_array 4\nsimd_per_cu 4\n"
 		 "gfx_target_version %u\nvendor_id 4098\ndevice_id %u\nlocation_id 256\n"
 		 "drm_render_minor 128\nfw_version 435\nsdma_fw_version 145\nnum_cp_queues 24\n%s",
-		 0x2000u | (fake.svm ? 1u << 27 : 0), fake.gfx_target, fake.device_id,
+		 fake.gpus == 2 && fake.peers, 0x2000u | (fake.svm ? 1u << 27 : 0), fake.gfx_target, fake.device_id,
 		 fake.gpu_extra ? fake.gpu_extra : "");
 	put_file("nodes/1/mem_banks/0/properties", "heap_type 1\nsize_in_bytes 1073741824\n"
 		 "flags 0\nwidth 4096\nmem_clk_max 1000\n");
 	put_file("nodes/1/caches/0/properties", "processor_id_low 2147487744\nlevel 1\nsize 16\n"
 		 "cache_line_size 64\ncache_lines_per_tag 1\nassociation 64\nlatency 140\ntype 9\n"
 		 "sibling_map 1,0,1\n");
-	put_file("nodes/1/io_links/0/properties", "type 2\nversion_major 0\nversion_minor 0\n"
-		 "node_from 1\nnode_to 0\nweight 20\nflags 1\n");
+	put_link(1, "io_links", 0, 0);
+	if (fake.gpus == 2)
+		make_second();
 }
 
 const char *hsakmt_sys_topology_root(void)
@@ -493,6 +615,7 @@ void fake_scenario(const char *name, void (*fn)(void))
 	fake = (struct fake_kernel){
 		.major = 1, .minor = 14,
 		.gpuvm_limit = (1ull << 47) - 1,
+		.gpus = 1,
 		.device_id = 0x66a1, .gfx_target = 90006,
 		.doorbell_offset = 3ull << 62 | (uint64_t)FAKE_GPU_ID << 46,
 	};

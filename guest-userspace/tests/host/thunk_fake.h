@@ -20,6 +20,10 @@
 
 #define FAKE_GPU_ID 0x5a5a
 #define FAKE_GPU_NODE 1
+#define FAKE_GPU2_ID 0x5a5b	/* with fake.gpus == 2 */
+#define FAKE_GPU2_NODE 2
+#define FAKE_DMABUF 77		/* the descriptor of EXPORT_DMABUF, and the only one */
+#define FAKE_SHARE 0x1234	/* first word of the only IPC handle */
 #define FAKE_LOG 4096
 
 /* A call at the seam: ioctl number, or mmap. */
@@ -43,6 +47,11 @@ struct fake_kernel {
 	bool no_kfd;		/* no /dev/kfd */
 	bool svm;		/* the GPU advertises SVM */
 	uint32_t generation_changes;	/* reads of generation_id that differ */
+	int gpus;		/* 1 or 2 */
+	bool peers;		/* of two GPUs: linked to each other */
+	uint64_t dmabuf_size;	/* of FAKE_DMABUF; 0: it is nobody's */
+	uint32_t dmabuf_metadata;	/* bytes of it */
+	uint64_t ipc_size;	/* of what the IPC handle stands for; 0: ENOTTY, as upstream */
 
 	/* failure injection: the @fail_after-th call of @fail_nr from now on fails */
 	int fail_nr;
@@ -69,6 +78,8 @@ struct fake_kernel {
 	struct kfd_ioctl_create_queue_args last_queue;
 	struct kfd_ioctl_update_queue_args last_update;
 	struct kfd_ioctl_alloc_memory_of_gpu_args last_alloc;
+	uint32_t last_map[2];	/* GPUs of the last MAP or UNMAP that worked */
+	uint32_t last_map_count;
 };
 
 extern struct fake_kernel fake;

@@ -176,6 +176,33 @@ static void live(void)
 	end();
 }
 
+static void imported(void)
+{
+	HsaGraphicsResourceInfo res = { 0 };
+	HsaSharedMemoryHandle handle = { 0 };
+	uint32_t node = FAKE_GPU_NODE;
+	HSAuint64 size;
+	void *mem, *other = NULL;
+
+	fake.dmabuf_size = fake.ipc_size = BYTES;
+	begin("3");
+	if (hsaKmtRegisterGraphicsHandleToNodes(FAKE_DMABUF, &res, 1, &node) != HSAKMT_STATUS_SUCCESS)
+		tap_bail("no import");
+	expect(said(va_of(res.MemoryAddress)), "a dma-buf", "in an imported graphics buffer at 0x%llx",
+	       (unsigned long long)va_of(res.MemoryAddress));
+	hsaKmtDeregisterMemory(res.MemoryAddress);
+	expect(said(va_of(res.MemoryAddress)), "let go", "in what was an imported graphics buffer");
+	mem = alloc(FAKE_GPU_NODE, gtt);
+	if (hsaKmtShareMemory(mem, BYTES, &handle) != HSAKMT_STATUS_SUCCESS ||
+	    hsaKmtRegisterSharedHandle(&handle, &other, &size) != HSAKMT_STATUS_SUCCESS)
+		tap_bail("no shared memory");
+	expect(said(va_of(other) + PAGE), "shared", "in an imported shared buffer at 0x%llx",
+	       (unsigned long long)va_of(other));
+	hsaKmtDeregisterMemory(other);
+	free_all(mem);
+	end();
+}
+
 /* @off bytes into address space that is nobody's. */
 static uint64_t somewhere(uint64_t off)
 {
@@ -249,6 +276,7 @@ int main(void)
 	fake_scenario("reasons", reasons);
 	fake_scenario("quiet", quiet);
 	fake_scenario("live", live);
+	fake_scenario("imported", imported);
 	fake_scenario("freed", freed);
 	fake_scenario("near", near_to);
 	return tap_done();
