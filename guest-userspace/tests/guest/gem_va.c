@@ -248,7 +248,7 @@ static unsigned int look(struct model *m)
 
 	for (i = 0; i < m->n; i++) {
 		for (j = 0; j < m->map[i].count; j++, n++) {
-			raw_put_copy(&m->c->q, m->result.va + n * 4,
+			raw_put_copy_va(&m->c->q, m->result.va + n * 4,
 				     m->va + (uint64_t)(m->map[i].start + j) * GPU_PAGE, 4);
 			if (++todo == BATCH) {
 				if (!copier_fill(m->c, m->result.va + WINDOW * 4, n, 4))
