@@ -168,7 +168,7 @@ static void test_madvise(struct user *u)
 static void test_replaced(struct user *u)
 {
 	char *mem = user_pages(SIZE);
-	struct range g;
+	struct range g, other;
 
 	range_map(&g, u, mem, SIZE);
 	if (mmap(mem, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
@@ -190,6 +190,20 @@ static void test_replaced(struct user *u)
 	tap_is(kfd_map(&u->r.p, g.handle), 0, "gone: mapped once more");
 	tap_is(user_counter("lost"), 0, "gone: it is back");
 	tap_ok(user_sees(u, &g, 0, 13), "gone: with what is there now");
+
+	range_map(&other, u, user_pages(SIZE), SIZE);
+	munmap(mem, SIZE);
+	user_settle();
+	if (mmap(mem, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+	    mem)
+		tap_bail("mmap: %m");
+	*range_cpu(&g, 0) = 14;
+	madvise(other.cpu, SIZE, MADV_DONTNEED);
+	tap_ok(user_sees(u, &other, 0, 0) && user_counter("lost") == 0,
+	       "gone: looked for again along with another range");
+	tap_ok(user_sees(u, &g, 0, 14), "gone: and found");
+	range_free(&other, u);
+	munmap(other.cpu, SIZE);
 	range_free(&g, u);
 	munmap(mem, SIZE);
 }
@@ -356,6 +370,62 @@ static void test_smi(struct user *u)
 	munmap(mem, SIZE);
 }
 
+/* bug 35: another process, whose queues run meanwhile. */
+static void bystander(int ready, int go)
+{
+	unsigned int i, wrong = 0;
+	struct range g;
+	struct user u;
+	char byte = 0;
+
+	user_open(&u);
+	range_map(&g, &u, user_pages(SIZE), SIZE);
+	wrong += !user_store(&u, range_gpu(&g, 0), 1);
+	user_settle();
+	if (write(ready, &byte, 1) != 1)
+		_exit(2);
+	for (i = 2; i < 100; i++)
+		wrong += !user_store(&u, range_gpu(&g, 0), i) || *range_cpu(&g, 0) != i;
+	if (read(go, &byte, 1) != 1)
+		_exit(2);
+	_exit(wrong || user_counter("evictions"));
+}
+
+static void test_others(struct user *u)
+{
+	char *mem = user_pages(SIZE), byte;
+	int ready[2], go[2], status = -1;
+	unsigned int i, wrong = 0;
+	struct range g;
+	pid_t pid;
+
+	range_map(&g, u, mem, SIZE);
+	if (pipe(ready) || pipe(go))
+		tap_bail("pipe: %m");
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		tap_bail("fork: %m");
+	if (!pid)
+		bystander(ready[1], go[0]);
+	if (read(ready[0], &byte, 1) != 1)
+		tap_bail("the other process does not start");
+	for (i = 0; i < scaled(400, 50); i++) {
+		madvise(mem, SIZE, MADV_DONTNEED);
+		wrong += !user_store(u, range_gpu(&g, 0), i + 1) || *range_cpu(&g, 0) != i + 1;
+	}
+	tap_is(wrong, 0, "bug 35: queues go off and on %u times", i);
+	if (write(go[1], "", 1) != 1 || waitpid(pid, &status, 0) != pid)
+		tap_bail("the other process: %m");
+	tap_is(status, 0, "bug 35: and those of another process are not taken off");
+	for (i = 0; i < 2; i++) {
+		close(ready[i]);
+		close(go[i]);
+	}
+	range_free(&g, u);
+	munmap(mem, SIZE);
+}
+
 /* bug 27, 28: ends in the midst of what it does to its memory. */
 static void die(unsigned int how)
 {
@@ -416,6 +486,7 @@ int main(void)
 	test_queues_meanwhile(&u);
 	test_not_pinned(&u);
 	test_smi(&u);
+	test_others(&u);
 	tap_ok(user_settle(), "in the end all queues are on");
 	tap_is(user_counter("evictions"), user_counter("restores"), "put back as often as taken off");
 	tap_is(user_counter("ranges"), 0, "no range is left");
