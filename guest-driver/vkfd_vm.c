@@ -136,7 +136,7 @@ int vkfd_vm_acquire(struct vkfd_vm *vm, struct vkfd_process *p)
 	int err = 0;
 
 	mutex_lock(&vm->lock);
-	if (vm->process)
+	if (vm->process || !mtree_empty(&vm->mappings))
 		err = -EINVAL;
 	else
 		vm->process = p;

@@ -106,7 +106,7 @@ void vkfd_vm_destroy(struct vkfd_vm *vm);
 
 /*
  * Makes @vm the compute VM of @p / a graphics VM again. -EINVAL: it is a process's
- * already. Takes vm->lock.
+ * already, or has mappings. Takes vm->lock.
  */
 int vkfd_vm_acquire(struct vkfd_vm *vm, struct vkfd_process *p);
 void vkfd_vm_release(struct vkfd_vm *vm);
