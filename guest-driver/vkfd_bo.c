@@ -292,13 +292,19 @@ u64 vkfd_bo_vram_offset(struct vkfd_bo *bo, u64 index)
 	return (*block)->node.start + offset - (*block)->first;
 }
 
+/* System memory, whether there are pages at the moment or not; else it is in a BAR. */
+static bool vkfd_bo_is_system(const struct vkfd_bo *bo)
+{
+	return bo->kind == VKFD_BO_GTT || bo->kind == VKFD_BO_USERPTR;
+}
+
 bool vkfd_bo_reachable(struct vkfd_bo *bo, struct vkfd_device *dev)
 {
 	if (dev == bo->dev)
 		return true;
 	if (drm_dev_is_unplugged(&bo->dev->drm))
 		return false;
-	if (!bo->pages)
+	if (!vkfd_bo_is_system(bo))
 		return vkfd_peer_accessible(bo->dev, dev);
 	/* Other GPUs use the addresses made for the first: right without an IOMMU only. */
 	return !device_iommu_mapped(dev->drm.dev) && !device_iommu_mapped(bo->dev->drm.dev);
@@ -326,7 +332,7 @@ u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index, u64 flag
 	u64 addr = 0;
 
 	/* Its BARs are no more. */
-	if (dev != bo->dev && !bo->pages && drm_dev_is_unplugged(&bo->dev->drm))
+	if (dev != bo->dev && !vkfd_bo_is_system(bo) && drm_dev_is_unplugged(&bo->dev->drm))
 		return 0;
 	flags |= AMDGPU_PTE_VALID;
 	if (bo->read_only)
