@@ -66,6 +66,10 @@ int main(int argc, char **argv)
 
 	if (!bench_options(&o, argc, argv))
 		return 2;
+	if (!fault_server()) {
+		fprintf(stderr, "bench_memory: no process: %m\n");
+		return 1;
+	}
 	s = gpu_open(&b.gpu);
 	if (s != HSAKMT_STATUS_SUCCESS) {
 		fprintf(stderr, "bench_memory: no GPU: %s\n", status_name(s));

@@ -2,7 +2,8 @@
 /*
  * How long until a process knows of a fault. Its queues are stopped for good then, so each
  * sample is a process of its own, which says by a pipe how long it took; what it compares
- * with is a process of the same kind that is told of a completion.
+ * with is a process of the same kind that is told of a completion. They are forked by one
+ * that never had a thunk open: not every thunk bears being forked.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,32 +44,62 @@ static bool measure_child(bool fault, struct stopwatch *w)
 	       (!fault || ev->EventData.EventData.MemoryAccessFault.VirtualAddress == NOT_MAPPED);
 }
 
-static bool in_child(bool fault, struct stopwatch *w)
+static int request[2], answer[2];
+
+/* Forks a child for each request, and passes on what it measured; zeroes if it failed. */
+static void serve(void)
 {
-	struct sample s = { 0 };
-	int fd[2], st;
-	bool got;
+	struct sample none = { 0 };
+	struct stopwatch w;
+	bool fault;
+	int st;
+
+	while (read(request[0], &fault, sizeof(fault)) == sizeof(fault)) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			struct sample s;
+
+			/* The thunk says there what a fault is; here it is what was asked for. */
+			if (!freopen("/dev/null", "w", stderr) || !measure_child(fault, &w))
+				_exit(1);
+			s = (struct sample) { w.ns, w.cpu_ns };
+			_exit(write(answer[1], &s, sizeof(s)) != sizeof(s));
+		}
+		if (pid < 0 || waitpid(pid, &st, 0) != pid || !WIFEXITED(st) || WEXITSTATUS(st))
+			if (write(answer[1], &none, sizeof(none)) != sizeof(none))
+				_exit(1);
+	}
+	_exit(0);
+}
+
+bool fault_server(void)
+{
 	pid_t pid;
 
-	if (pipe(fd))
+	if (pipe(request) || pipe(answer))
 		return false;
 	pid = fork();
 	if (!pid) {
-		close(fd[0]);
-		/* The thunk says on stderr what a fault is; here it is what was asked for. */
-		if (!freopen("/dev/null", "w", stderr) || !measure_child(fault, w))
-			_exit(1);
-		s = (struct sample) { w->ns, w->cpu_ns };
-		_exit(write(fd[1], &s, sizeof(s)) != sizeof(s));
+		close(request[1]);
+		close(answer[0]);
+		serve();
 	}
-	close(fd[1]);
-	got = pid > 0 && read(fd[0], &s, sizeof(s)) == sizeof(s);
-	close(fd[0]);
-	if (pid > 0 && (waitpid(pid, &st, 0) != pid || !WIFEXITED(st) || WEXITSTATUS(st)))
-		got = false;
+	close(request[0]);
+	close(answer[1]);
+	return pid > 0;
+}
+
+static bool in_child(bool fault, struct stopwatch *w)
+{
+	struct sample s;
+
+	if (write(request[1], &fault, sizeof(fault)) != sizeof(fault) ||
+	    read(answer[0], &s, sizeof(s)) != sizeof(s))
+		return false;
 	w->ns = s.ns;
 	w->cpu_ns = s.cpu_ns;
-	return got;
+	return s.ns;
 }
 
 bool fault_one(struct bench *b, const struct row *r, struct stopwatch *w)

@@ -68,7 +68,9 @@ bool tlb_hit(struct bench *b, const struct row *r, struct stopwatch *w);
 bool tlb_miss(struct bench *b, const struct row *r, struct stopwatch *w);
 bool tlb_end(struct bench *b, const struct row *r);
 
-/* fault_rows.c: from the doorbell of a packet that faults until the MEMORY event wakes */
+/* fault_rows.c. Before the thunk is opened: makes the process that forks others. */
+bool fault_server(void);
+/* From the doorbell of a packet that faults until the MEMORY event wakes */
 bool fault_one(struct bench *b, const struct row *r, struct stopwatch *w);
 /* The same of a process that is told of a completion. */
 bool signal_one(struct bench *b, const struct row *r, struct stopwatch *w);
