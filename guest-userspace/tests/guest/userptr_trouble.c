@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "driver.h"
 #include "gpu.h"
 #include "gpu_sysfs.h"
 #include "inject.h"
@@ -90,7 +91,11 @@ static void hang(void *arg)
 	tap_ok(told(&u, event), "bug 37: the program is told");
 	tap_ok(user_settle(), "hang: queues are put back");
 	*range_cpu(&g, 0) = 1;
-	tap_ok(user_sees(&u, &g, 0, 1), "hang: the other queue goes on");
+	/* Without firmware the queue keeps its slot, so the part is reset for it. */
+	if (driver_sched_policy() == 2)
+		tap_skip("sched_policy is 2", "hang: the other queue goes on");
+	else
+		tap_ok(user_sees(&u, &g, 0, 1), "hang: the other queue goes on");
 	range_free(&g, &u);
 	user_close(&u);
 }
