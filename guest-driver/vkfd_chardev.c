@@ -22,11 +22,14 @@
 #include <drm/drm_drv.h>
 #include <uapi/linux/kfd_ioctl.h>
 
+#include <vkfd/kfd_ipc.h>
+
 #include "vkfd_chardev.h"
 #include "vkfd_device.h"
 #include "vkfd_doorbell.h"
 #include "vkfd_event.h"
 #include "vkfd_gpu_ioctl.h"
+#include "vkfd_ipc.h"
 #include "vkfd_memory.h"
 #include "vkfd_process.h"
 #include "vkfd_queue.h"
@@ -144,6 +147,9 @@ static const struct vkfd_ioctl vkfd_ioctls[] = {
 	VKFD_IOCTL(RUNTIME_ENABLE, vkfd_ioctl_runtime_enable),
 	/* upstream has no debugger with queues loaded directly */
 	VKFD_IOCTL(DBG_TRAP, vkfd_ioctl_invalid),
+	/* ROCm's own, not upstream's */
+	VKFD_IOCTL(IPC_IMPORT_HANDLE, vkfd_ioctl_ipc_import),
+	VKFD_IOCTL(IPC_EXPORT_HANDLE, vkfd_ioctl_ipc_export),
 };
 
 /* The row of @cmd, or NULL. */

@@ -13,6 +13,7 @@
 
 #include "vkfd_bo.h"
 #include "vkfd_doorbell.h"
+#include "vkfd_ipc.h"
 #include "vkfd_mem.h"
 #include "vkfd_memory.h"
 #include "vkfd_process.h"
@@ -46,6 +47,32 @@ free:
 	return -ENOMEM;
 }
 
+/* What imported memory may be used for: its first owner's flags are not the importer's. */
+static u32 import_flags(const struct vkfd_bo *bo)
+{
+	u32 kind = bo->kind == VKFD_BO_VRAM ? KFD_IOC_ALLOC_MEM_FLAGS_VRAM :
+					      KFD_IOC_ALLOC_MEM_FLAGS_GTT;
+
+	/* What coherence it was made with is a property of the memory. */
+	return kind | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE |
+	       (bo->alloc_flags & (KFD_IOC_ALLOC_MEM_FLAGS_COHERENT |
+				   KFD_IOC_ALLOC_MEM_FLAGS_EXT_COHERENT |
+				   KFD_IOC_ALLOC_MEM_FLAGS_UNCACHED));
+}
+
+int vkfd_mem_import(struct vkfd_pdd *pdd, struct vkfd_bo *bo, u64 va, struct vkfd_ipc *ipc,
+		    u32 *idr_handle)
+{
+	int err;
+
+	if (bo->dev != pdd->dev)
+		return -EINVAL;
+	err = vkfd_mem_add(pdd, bo, va, import_flags(bo), idr_handle);
+	if (!err)
+		vkfd_mem_lookup(pdd, *idr_handle)->ipc = ipc;
+	return err;
+}
+
 void vkfd_mem_remove(struct vkfd_pdd *pdd, u32 idr_handle)
 {
 	struct vkfd_mem *mem = xa_erase(&pdd->mems, idr_handle);
@@ -53,6 +80,8 @@ void vkfd_mem_remove(struct vkfd_pdd *pdd, u32 idr_handle)
 	lockdep_assert_held(&pdd->process->lock);
 
 	drm_vma_node_revoke(&mem->bo->base.vma_node, pdd->drm_file->private_data);
+	if (mem->ipc)
+		vkfd_ipc_put(mem->ipc);
 	drm_gem_object_put(&mem->bo->base);
 	kfree(mem);
 }

@@ -13,6 +13,7 @@
 
 struct seq_file;
 struct vkfd_bo;
+struct vkfd_ipc;
 struct vkfd_mapping;
 struct vkfd_pdd;
 struct vkfd_process;
@@ -23,6 +24,7 @@ struct vkfd_process;
  * @va: GPU virtual address it gets (0: none)
  * @alloc_flags: KFD_IOC_ALLOC_MEM_FLAGS_*: what the entries of its mappings allow
  * @map: its mapping on each GPU, NULL where it is not mapped
+ * @ipc: how it is shared by handle, with a reference, or NULL
  * @is_event_page: signal page of the process: FREE is refused with -EPERM
  *
  * All of it, and that it exists: process->lock.
@@ -32,6 +34,7 @@ struct vkfd_mem {
 	u64 va;
 	u32 alloc_flags;
 	struct vkfd_mapping *map[VKFD_MAX_GPUS];
+	struct vkfd_ipc *ipc;
 	bool is_event_page;
 };
 
@@ -43,6 +46,12 @@ struct vkfd_mem {
  */
 int vkfd_mem_add(struct vkfd_pdd *pdd, struct vkfd_bo *bo, u64 va, u32 alloc_flags,
 		 u32 *idr_handle);
+/*
+ * The same for memory that comes from elsewhere, by @ipc, whose reference it takes over, too,
+ * or NULL. -EINVAL: it is another GPU's.
+ */
+int vkfd_mem_import(struct vkfd_pdd *pdd, struct vkfd_bo *bo, u64 va, struct vkfd_ipc *ipc,
+		    u32 *idr_handle);
 /* Takes the handle away; the memory goes with its last user. Not mapped, no event page. */
 void vkfd_mem_remove(struct vkfd_pdd *pdd, u32 idr_handle);
 

@@ -18,19 +18,6 @@
 #include "vkfd_process.h"
 #include "vkfd_share.h"
 
-/* What imported memory may be used for: its first owner's flags are not the importer's. */
-static u32 import_flags(const struct vkfd_bo *bo)
-{
-	u32 kind = bo->kind == VKFD_BO_VRAM ? KFD_IOC_ALLOC_MEM_FLAGS_VRAM :
-					      KFD_IOC_ALLOC_MEM_FLAGS_GTT;
-
-	/* What coherence it was made with is a property of the memory. */
-	return kind | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE |
-	       (bo->alloc_flags & (KFD_IOC_ALLOC_MEM_FLAGS_COHERENT |
-				   KFD_IOC_ALLOC_MEM_FLAGS_EXT_COHERENT |
-				   KFD_IOC_ALLOC_MEM_FLAGS_UNCACHED));
-}
-
 /* A dma-buf of ours by file descriptor, to be put; ERR_PTR(-EINVAL) for others'. */
 static struct dma_buf *get_ours(int fd)
 {
@@ -115,19 +102,14 @@ int vkfd_ioctl_import_dmabuf(struct file *filep, struct vkfd_process *p, void *d
 	if (IS_ERR(dmabuf))
 		return PTR_ERR(dmabuf);
 	bo = vkfd_dmabuf_bo(dmabuf);
-	if (bo->dev != pdd->dev) {
-		err = -EINVAL;
-		goto put;
-	}
 	drm_gem_object_get(&bo->base);
 	mutex_lock(&p->lock);
-	err = vkfd_mem_add(pdd, bo, args->va_addr, import_flags(bo), &handle);
+	err = vkfd_mem_import(pdd, bo, args->va_addr, NULL, &handle);
 	mutex_unlock(&p->lock);
 	if (err)
 		drm_gem_object_put(&bo->base);
 	else
 		args->handle = vkfd_mem_handle(args->gpu_id, handle);
-put:
 	dma_buf_put(dmabuf);
 	return err;
 }

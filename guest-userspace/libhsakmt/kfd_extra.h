@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests that ROCm's own kernel has and <linux/kfd_ioctl.h> has not. The
- * library issues them so that programs get the same status as from the stock
- * one: on an upstream kernel each fails with ENOTTY.
+ * library issues them as the stock one does: vkfd.ko has the two of IPC, and on an
+ * upstream kernel each fails with ENOTTY.
  */
 #ifndef HSAKMT_KFD_EXTRA_H
 #define HSAKMT_KFD_EXTRA_H

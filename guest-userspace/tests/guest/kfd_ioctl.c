@@ -50,7 +50,7 @@ static void test_version(int fd)
 
 static void test_numbers(int fd)
 {
-	static const unsigned int unknown[] = { 0x00, 0x27, 0x7f, 0x80, 0x81, 0x85, 0xff };
+	static const unsigned int unknown[] = { 0x00, 0x27, 0x7f, 0x82, 0x85, 0xff };
 	struct kfd_ioctl_get_version_args v = { 0 };
 	unsigned int i;
 
