@@ -19,6 +19,7 @@
 #include "vkfd_bo.h"
 #include "vkfd_device.h"
 #include "vkfd_doorbell.h"
+#include "vkfd_evict.h"
 #include "vkfd_gem.h"
 #include "vkfd_peer.h"
 #include "vkfd_userptr.h"
@@ -26,16 +27,17 @@
 
 /*
  * System memory that BOs hold, of all processes: it is pinned or unevictable, so it
- * is limited as upstream limits it: 15/16 of RAM in all, half of it for GTT.
+ * is limited as upstream limits it: 15/16 of RAM in all, half of it for GTT, of which evicted
+ * VRAM is a part.
  */
 static DEFINE_SPINLOCK(vkfd_sysmem_lock);
 static u64 vkfd_sysmem_used;
 static u64 vkfd_sysmem_gtt_used;
 
-static int vkfd_sysmem_charge(struct vkfd_bo *bo, u64 size)
+int vkfd_bo_charge(struct vkfd_bo *bo, u64 size)
 {
 	u64 ram = (u64)totalram_pages() << PAGE_SHIFT;
-	bool gtt = bo->kind == VKFD_BO_GTT;
+	bool gtt = bo->kind != VKFD_BO_USERPTR;
 	int err = 0;
 
 	/* The use may be above the limit when RAM was unplugged meanwhile. */
@@ -54,11 +56,11 @@ static int vkfd_sysmem_charge(struct vkfd_bo *bo, u64 size)
 	return err;
 }
 
-static void vkfd_sysmem_uncharge(struct vkfd_bo *bo)
+void vkfd_bo_uncharge(struct vkfd_bo *bo)
 {
 	spin_lock(&vkfd_sysmem_lock);
 	vkfd_sysmem_used -= bo->charged;
-	if (bo->kind == VKFD_BO_GTT)
+	if (bo->kind != VKFD_BO_USERPTR)
 		vkfd_sysmem_gtt_used -= bo->charged;
 	spin_unlock(&vkfd_sysmem_lock);
 	bo->charged = 0;
@@ -72,6 +74,17 @@ u64 vkfd_bo_gtt_used(void)
 	used = vkfd_sysmem_gtt_used;
 	spin_unlock(&vkfd_sysmem_lock);
 	return used;
+}
+
+u64 vkfd_bo_gtt_available(void)
+{
+	u64 ram = (u64)totalram_pages() << PAGE_SHIFT, all, gtt;
+
+	spin_lock(&vkfd_sysmem_lock);
+	all = ram - ram / 16 - min(vkfd_sysmem_used, ram - ram / 16);
+	gtt = ram / 2 - min(vkfd_sysmem_gtt_used, ram / 2);
+	spin_unlock(&vkfd_sysmem_lock);
+	return min(all, gtt);
 }
 
 static unsigned long vkfd_bo_num_pages(struct vkfd_bo *bo)
@@ -104,26 +117,34 @@ static int vkfd_bo_zero_vram(struct vkfd_bo *bo)
 	return 0;
 }
 
-static int vkfd_bo_init_vram(struct vkfd_bo *bo)
+int vkfd_bo_index_blocks(struct vkfd_bo *bo)
 {
-	bool contiguous = bo->alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_CONTIGUOUS;
 	struct vkfd_vram_block *block;
 	unsigned long n = 0;
-	int err;
-
-	err = vkfd_vram_alloc_blocks(bo->dev, vkfd_bo_size(bo), contiguous, &bo->blocks);
-	if (err)
-		return err;
 
 	list_for_each_entry(block, &bo->blocks, link)
 		n++;
 	bo->block = kvmalloc_array(n, sizeof(*bo->block), GFP_KERNEL_ACCOUNT);
 	if (!bo->block)
 		return -ENOMEM;
+	bo->num_blocks = 0;
 	list_for_each_entry(block, &bo->blocks, link)
 		bo->block[bo->num_blocks++] = block;
+	return 0;
+}
 
-	return vkfd_bo_zero_vram(bo);
+static int vkfd_bo_init_vram(struct vkfd_bo *bo)
+{
+	bool contiguous = bo->alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_CONTIGUOUS;
+	int err;
+
+	err = vkfd_vram_alloc_blocks(bo->dev, vkfd_bo_size(bo), contiguous, &bo->blocks);
+	if (err == -ENOMEM)
+		err = vkfd_evict_alloc(bo, contiguous);
+	if (err)
+		return err;
+
+	return vkfd_bo_index_blocks(bo) ?: vkfd_bo_zero_vram(bo);
 }
 
 static int vkfd_bo_init_gtt(struct vkfd_bo *bo)
@@ -144,6 +165,9 @@ static void vkfd_bo_release_memory(struct vkfd_bo *bo)
 {
 	if (bo->userptr)
 		vkfd_userptr_fini(bo);
+	vkfd_evict_remove(bo);
+	if (bo->evicted)
+		vkfd_evict_free_pages(bo);
 	vkfd_bo_dma_unmap(bo);
 
 	if (bo->pages && bo->kind == VKFD_BO_GTT)
@@ -151,12 +175,17 @@ static void vkfd_bo_release_memory(struct vkfd_bo *bo)
 	else
 		kvfree(bo->pages);
 	if (bo->charged)
-		vkfd_sysmem_uncharge(bo);
+		vkfd_bo_uncharge(bo);
 	if (bo->slice >= 0)
 		vkfd_slice_free(bo->dev, bo->slice);
 
 	kvfree(bo->block);
 	vkfd_vram_free_blocks(bo->dev, &bo->blocks);
+	if (bo->kind == VKFD_BO_VRAM && !bo->gem)
+		vkfd_vram_uncharge_kfd(bo->dev, vkfd_bo_size(bo));
+	/* Somebody else's may come back. */
+	if (bo->kind == VKFD_BO_VRAM)
+		vkfd_evict_kick(bo->dev);
 }
 
 void vkfd_bo_free(struct drm_gem_object *obj)
@@ -245,12 +274,17 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 	mutex_init(&bo->share_lock);
 	spin_lock_init(&bo->mappings_lock);
 	INIT_LIST_HEAD(&bo->mappings);
+	INIT_LIST_HEAD(&bo->evict_link);
+	init_rwsem(&bo->move_lock);
+	bo->gem = params->gem;
 
-	if (bo->kind == VKFD_BO_GTT || bo->kind == VKFD_BO_USERPTR) {
-		err = vkfd_sysmem_charge(bo, size);
-		if (err)
-			goto err_free;
-	}
+	err = 0;
+	if (bo->kind == VKFD_BO_GTT || bo->kind == VKFD_BO_USERPTR)
+		err = vkfd_bo_charge(bo, size);
+	else if (bo->kind == VKFD_BO_VRAM && !bo->gem)
+		err = vkfd_vram_charge_kfd(dev, size);
+	if (err)
+		goto err_free;
 	/* From here on vkfd_bo_free() takes it apart. */
 	drm_dev_get(&dev->drm);
 	err = vkfd_bo_init_gem(bo, size);
@@ -263,6 +297,8 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 		drm_gem_object_put(&bo->base);
 		return ERR_PTR(err);
 	}
+	if (bo->kind == VKFD_BO_VRAM)
+		vkfd_evict_add(bo);
 	return bo;
 
 err_free:
@@ -304,6 +340,7 @@ bool vkfd_bo_reachable(struct vkfd_bo *bo, struct vkfd_device *dev)
 		return true;
 	if (drm_dev_is_unplugged(&bo->dev->drm))
 		return false;
+	/* Evicted VRAM may come back. */
 	if (!vkfd_bo_is_system(bo))
 		return vkfd_peer_accessible(bo->dev, dev);
 	/* Other GPUs use the addresses made for the first: right without an IOMMU only. */
@@ -329,16 +366,22 @@ u64 vkfd_bo_kfd_pte_flags(u32 alloc_flags)
 
 u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index, u64 flags)
 {
+	bool system = vkfd_bo_in_system(bo);
 	u64 addr = 0;
 
 	/* Its BARs are no more. */
-	if (dev != bo->dev && !vkfd_bo_is_system(bo) && drm_dev_is_unplugged(&bo->dev->drm))
+	if (dev != bo->dev && !system && drm_dev_is_unplugged(&bo->dev->drm))
 		return 0;
 	flags |= AMDGPU_PTE_VALID;
 	if (bo->read_only)
 		flags &= ~(u64)AMDGPU_PTE_WRITEABLE;
 	switch (bo->kind) {
 	case VKFD_BO_VRAM:
+		if (system) {
+			addr = bo->dma[index];
+			flags |= AMDGPU_PTE_SYSTEM | AMDGPU_PTE_SNOOPED;
+			break;
+		}
 		addr = vkfd_bo_vram_offset(bo, index);
 		if (dev != bo->dev) {
 			addr += bo->dev->vram.base;
@@ -370,7 +413,7 @@ int vkfd_bo_access(struct vkfd_bo *bo, u64 offset, void *buf, size_t len, bool w
 
 	if (bo->userptr)
 		return write ? -EFAULT : vkfd_userptr_read(bo, offset, buf, len);
-	if (bo->pages) {
+	if (vkfd_bo_in_system(bo)) {
 		page = kmap_local_page(bo->pages[index]);
 		if (write)
 			memcpy(page + offset_in_page(offset), buf, len);

@@ -9,6 +9,7 @@
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <drm/drm_gem.h>
@@ -38,8 +39,15 @@ enum vkfd_bo_kind {
  * @alloc_flags: KFD_IOC_ALLOC_MEM_FLAGS_* it was made with
  * @blocks: VRAM, list of struct vkfd_vram_block
  * @block, @num_blocks: the same as an array in the order of the BO
- * @pages: system pages, for GTT (shmem) and userptr, whose are the process's: see
- *         vkfd_userptr.h on when and how long they are right
+ * @pages: system pages, for GTT (shmem), evicted VRAM (the BO's own) and userptr, whose are
+ *         the process's: see vkfd_userptr.h on when and how long they are right
+ * @gem: made by GEM_CREATE, and not by KFD
+ * @evicted: VRAM that is in @pages at the moment, not in @blocks. Changes under @move_lock,
+ *           and is followed by vkfd_vm_refill_bo(): so who holds the lock of a VM that shows
+ *           the BO may use what it says until he drops that
+ * @move_lock: see vkfd_bo_hold()
+ * @evict_link: VRAM, in one of the lists of dev->evict; vram.lock
+ * @evict_round: who looked at it last, see vkfd_evict.c; vram.lock
  * @dma: bus address of each page of @pages
  * @dma_count: how many of them are mapped; dev->dma_lock once the BO is in @dma_link
  * @dma_link: in dev->dma_bos from the last page mapped until they are unmapped: by
@@ -73,6 +81,11 @@ struct vkfd_bo {
 	struct vkfd_vram_block **block;
 	unsigned long num_blocks;
 	struct page **pages;
+	bool gem;
+	bool evicted;
+	struct rw_semaphore move_lock;
+	struct list_head evict_link;
+	u64 evict_round;
 	dma_addr_t *dma;
 	unsigned long dma_count;
 	struct list_head dma_link;
@@ -105,6 +118,27 @@ static inline struct vkfd_bo *to_vkfd_bo(struct drm_gem_object *obj)
 static inline u64 vkfd_bo_size(const struct vkfd_bo *bo)
 {
 	return bo->base.size;
+}
+
+/* Whether it is in bo->pages: else it is not there, or in VRAM, or in BARs. */
+static inline bool vkfd_bo_in_system(const struct vkfd_bo *bo)
+{
+	/* Pairs with the release in vkfd_evict.c: then pages and addresses are seen, too. */
+	return bo->kind == VKFD_BO_VRAM ? smp_load_acquire(&bo->evicted) : !!bo->pages;
+}
+
+/*
+ * Keeps VRAM where it is: no move begins, and none is under way. For who makes entries of it
+ * that were not there before, or lets a CPU look. Short: an allocation may wait.
+ */
+static inline void vkfd_bo_hold(struct vkfd_bo *bo)
+{
+	down_read(&bo->move_lock);
+}
+
+static inline void vkfd_bo_unhold(struct vkfd_bo *bo)
+{
+	up_read(&bo->move_lock);
 }
 
 /**
@@ -160,14 +194,17 @@ u64 vkfd_bo_kfd_pte_flags(u32 alloc_flags);
  * is gone. The BO has no page there if @index is beyond its size: the caller checks.
  */
 u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index, u64 flags);
-/* VRAM offset of page @index of a VRAM BO. */
+/* Makes bo->block of bo->blocks: -ENOMEM. */
+int vkfd_bo_index_blocks(struct vkfd_bo *bo);
+/* VRAM offset of page @index of a VRAM BO, which is not evicted. */
 u64 vkfd_bo_vram_offset(struct vkfd_bo *bo, u64 index);
 /* Whether @dev can reach @bo by the addresses vkfd_bo_pte() gives. */
 bool vkfd_bo_reachable(struct vkfd_bo *bo, struct vkfd_device *dev);
 
 /*
  * Copies @len bytes, all in one page of @bo, from it to @buf or back. -EFAULT: it is not
- * memory, or is not any more; -EIO: VRAM of a part that is away; userptr: takes
+ * memory, or is not any more; held (vkfd_bo_hold()), or under the lock of a VM that shows it;
+ * -EIO: VRAM of a part that is away; userptr: takes
  * vkfd_userptrs.lock; -EAGAIN: its pages are away and will be looked up; writes are refused. Any context that may sleep.
  */
 int vkfd_bo_access(struct vkfd_bo *bo, u64 offset, void *buf, size_t len, bool write);
@@ -178,5 +215,10 @@ void vkfd_bo_vunmap(struct vkfd_bo *bo);
 
 /* System memory in GTT BOs, of all processes and GPUs, in bytes. */
 u64 vkfd_bo_gtt_used(void);
+/* How much more may be in GTT BOs and evicted VRAM. */
+u64 vkfd_bo_gtt_available(void);
+/* Charges @size bytes for system pages of @bo, which has none, by its kind: -ENOMEM. */
+int vkfd_bo_charge(struct vkfd_bo *bo, u64 size);
+void vkfd_bo_uncharge(struct vkfd_bo *bo);
 
 #endif /* VKFD_BO_H */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * /sys/kernel/debug/kfd: counters of the interrupt path. ih: what came from the ring,
- * one block for each GPU; events: what the event code made of it, of all GPUs.
+ * one block for each GPU; events: what the event code made of it, of all GPUs. vram: who
+ * has it, and what moved.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -70,6 +71,22 @@ static int ih_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(ih);
 
+static int vram_show(struct seq_file *m, void *unused)
+{
+	struct vkfd_device *dev;
+	unsigned int i;
+
+	for (i = 0; i < VKFD_MAX_GPUS; i++) {
+		dev = vkfd_device_get_by_index(i);
+		if (!dev)
+			continue;
+		vkfd_evict_show(m, dev);
+		drm_dev_put(&dev->drm);
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(vram);
+
 static int events_show(struct seq_file *m, void *unused)
 {
 	const struct vkfd_event_counters *c = &vkfd_event_counters;
@@ -92,6 +109,7 @@ void vkfd_debugfs_init(void)
 	vkfd_debugfs_queues_init(vkfd_debugfs_dir);
 	vkfd_interrupt_debugfs(vkfd_debugfs_dir);
 	debugfs_create_file("ih", 0444, vkfd_debugfs_dir, NULL, &ih_fops);
+	debugfs_create_file("vram", 0444, vkfd_debugfs_dir, NULL, &vram_fops);
 	debugfs_create_file("events", 0444, vkfd_debugfs_dir, NULL, &events_fops);
 }
 

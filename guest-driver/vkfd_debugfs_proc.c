@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * /sys/kernel/debug/kfd/proc/<pid>: events, the events of a process, one a line; userptr,
- * counters of its registered memory.
+ * counters of its registered memory; vram, how often its queues were off as memory moved.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -61,6 +61,17 @@ static int userptr_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(userptr);
 
+static int vram_show(struct seq_file *m, void *unused)
+{
+	struct vkfd_process *p = m->private;
+
+	seq_printf(m, "evictions %lld\nrestores %lld\n",
+		   (long long)atomic64_read(&p->vram_evictions),
+		   (long long)atomic64_read(&p->vram_restores));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(vram);
+
 static int memory_show(struct seq_file *m, void *unused)
 {
 	vkfd_mems_show(m, m->private);
@@ -78,6 +89,7 @@ void vkfd_debugfs_proc_add(struct vkfd_process *p)
 	debugfs_create_file("events", 0400, p->debugfs, p, &events_fops);
 	debugfs_create_file("memory", 0400, p->debugfs, p, &memory_fops);
 	debugfs_create_file("userptr", 0400, p->debugfs, p, &userptr_fops);
+	debugfs_create_file("vram", 0400, p->debugfs, p, &vram_fops);
 }
 
 void vkfd_debugfs_proc_remove(struct vkfd_process *p)

@@ -8,6 +8,12 @@
  *                                  the MMU notifier is registered
  *   vkfd_topology_lock             node directories; none of the others with it
  *   process->lock                  pdds, memory handles, queues of a process
+ *     dev->evict.lock              BOs move into and out of VRAM; mostly without
+ *                                  process->lock. Memory is allocated under it
+ *       bo->move_lock              where a VRAM BO is (rw_semaphore). To move it, for
+ *                                  writing; who makes entries of it, or lets a CPU look,
+ *                                  reads: also right under process->lock or mmap_lock.
+ *                                  vm->lock, queues.lock and all below is taken inside it
  *     vm->lock                     page tables and mappings of one GPUVM
  *       userptrs.lock              registered memory of a process; also right under
  *                                  process->lock
@@ -43,7 +49,7 @@
  * hiq->lock and dma_lock nothing is allocated but what does not reclaim.
  *
  * mmap_lock: mmap and fault handlers and VMA close run under it, and so may notifiers. The
- * handlers take events.mutex, vm->lock, doorbells.lock inside it, and, when the last reference to a BO
+ * handlers take bo->move_lock, events.mutex, vm->lock, doorbells.lock inside it, and, when the last reference to a BO
  * goes, dma_lock and vram.lock. So under those nothing may touch user memory; under
  * process->lock nothing does either. userptr->fetch_lock is taken first of all, without any
  * of the above: mmap_lock and userptrs.lock are taken inside it.
@@ -71,6 +77,7 @@
 #include <vkfd/regs_sdma.h>
 
 #include "vkfd_doorbell.h"
+#include "vkfd_evict.h"
 #include "vkfd_hiq.h"
 #include "vkfd_ih.h"
 #include "vkfd_runlist.h"
@@ -90,12 +97,15 @@
 
 /**
  * struct vkfd_vram - the VRAM allocator of one GPU
- * @lock: protects @mm and @used
+ * @lock: protects @mm, @used, @kfd_used and @spilled, and the lists of vkfd_evict.h
  * @mm: offsets in bytes from the start of VRAM; nodes are page aligned
  * @base: bus address of BAR0
  * @size: VRAM in bytes
  * @visible: bytes reported to user space as FB_PUBLIC; BAR0 itself serves all of VRAM
- * @used: bytes allocated to user space BOs (page tables and MQDs not counted)
+ * @used: bytes taken below the driver's reserve: BOs that are in VRAM, and @spilled
+ * @kfd_used: bytes of BOs that KFD allocated, in VRAM or evicted: what it may have is
+ *            limited by that, whatever GEM has
+ * @spilled: bytes of the driver's own that did not fit into its reserve
  * @map: write-combined mapping of the whole BAR0
  */
 struct vkfd_vram {
@@ -105,6 +115,8 @@ struct vkfd_vram {
 	u64 size;
 	u64 visible;
 	u64 used;
+	u64 kfd_used;
+	u64 spilled;
 	void __iomem *map;
 };
 
@@ -136,6 +148,7 @@ struct vkfd_vram {
  * @hiq: ring to the scheduler firmware
  * @runlist: what the firmware is to run
  * @doorbells: slices of its doorbells, and who has them
+ * @evict: BOs that leave VRAM and come back
  * @queue_lock: @vmid_pasid, @hqd_used, @sdma_used, @runlist
  * @vmid_pasid: PASID that holds KFD VMID 8 + i, 0 if free
  * @hqd_used: one bit per KFD HQD slot (pipe * 6 + queue - 2)
@@ -187,6 +200,7 @@ struct vkfd_device {
 	struct vkfd_hiq hiq;
 	struct vkfd_runlist runlist;
 	struct vkfd_doorbells doorbells;
+	struct vkfd_evict evict;
 	struct mutex queue_lock;
 	u32 vmid_pasid[VKFD_KFD_VMIDS];
 	DECLARE_BITMAP(hqd_used, VKFD_NUM_CP_QUEUES);

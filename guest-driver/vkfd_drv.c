@@ -144,6 +144,7 @@ static void vkfd_stop(struct vkfd_device *dev)
 {
 	disable_delayed_work_sync(&dev->reset_work);
 	disable_delayed_work_sync(&dev->doorbells.work);
+	vkfd_evict_stop(dev);
 	vkfd_hw_take_away(dev);
 	drm_dev_unplug(&dev->drm);
 	vkfd_doorbells_fini(dev);
@@ -201,6 +202,7 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	dev->sched = vkfd_sched_policy == VKFD_SCHED_NO_HWS ? &vkfd_sched_direct :
 							      &vkfd_sched_runlist;
 	vkfd_doorbells_init(dev);
+	vkfd_evict_init(dev);
 	vkfd_reset_init(dev);
 	pci_set_drvdata(pdev, dev);
 
@@ -312,6 +314,9 @@ static int __init vkfd_module_init(void)
 	ret = vkfd_userptr_module_init();
 	if (ret)
 		goto err_queue;
+	ret = vkfd_evict_module_init();
+	if (ret)
+		goto err_userptr;
 	vkfd_debugfs_init();
 	ret = vkfd_chardev_init();
 	if (ret)
@@ -330,6 +335,8 @@ err_chardev:
 	vkfd_chardev_exit();
 err_debugfs:
 	vkfd_debugfs_exit();
+	vkfd_evict_module_exit();
+err_userptr:
 	vkfd_userptr_module_exit();
 err_queue:
 	vkfd_queue_module_exit();
@@ -344,6 +351,7 @@ static void __exit vkfd_module_exit(void)
 	vkfd_topology_exit();
 	vkfd_chardev_exit();
 	vkfd_debugfs_exit();
+	vkfd_evict_module_exit();
 	vkfd_userptr_module_exit();
 	vkfd_queue_module_exit();
 }

@@ -24,7 +24,7 @@ static unsigned long vkfd_gem_pfn(struct vkfd_bo *bo, u64 index)
 {
 	u64 offset;
 
-	if (bo->kind == VKFD_BO_GTT)
+	if (vkfd_bo_in_system(bo))
 		return page_to_pfn(bo->pages[index]);
 	if (bo->kind == VKFD_BO_DOORBELL)
 		return (bo->phys >> PAGE_SHIFT) + index;
@@ -44,6 +44,7 @@ static vm_fault_t vkfd_gem_fault(struct vm_fault *vmf)
 	u64 index = vmf->pgoff - drm_vma_node_start(&obj->vma_node);
 	unsigned long addr = vmf->address & PAGE_MASK;
 	vm_fault_t ret = VM_FAULT_SIGBUS;
+	pgprot_t prot = vma->vm_page_prot;
 	unsigned int i;
 	bool live;
 	int idx;
@@ -54,8 +55,15 @@ static vm_fault_t vkfd_gem_fault(struct vm_fault *vmf)
 	 * the GPU's, and what programs keep there they may need to wind up.
 	 */
 	live = drm_dev_enter(obj->dev, &idx);
-	if (!live && bo->kind != VKFD_BO_GTT)
+	/* Until it is in the page tables VRAM stays where it is; a move takes it out of them. */
+	vkfd_bo_hold(bo);
+	if (!live && !vkfd_bo_in_system(bo)) {
+		vkfd_bo_unhold(bo);
 		return VM_FAULT_SIGBUS;
+	}
+	/* The mapping's is that of VRAM. */
+	if (bo->kind == VKFD_BO_VRAM && vkfd_bo_in_system(bo))
+		prot = vm_get_page_prot(vma->vm_flags);
 
 	for (i = 0; i < VKFD_FAULT_PAGES; i++, index++, addr += PAGE_SIZE) {
 		unsigned long pfn;
@@ -66,13 +74,14 @@ static vm_fault_t vkfd_gem_fault(struct vm_fault *vmf)
 		pfn = vkfd_gem_pfn(bo, index);
 		if (!pfn)
 			break;
-		r = vmf_insert_pfn(vma, addr, pfn);
+		r = vmf_insert_pfn_prot(vma, addr, pfn, prot);
 		/* What comes after the page that faulted is a bonus. */
 		if (!i)
 			ret = r;
 		if (r != VM_FAULT_NOPAGE)
 			break;
 	}
+	vkfd_bo_unhold(bo);
 	if (live)
 		drm_dev_exit(idx);
 	return ret;
@@ -91,12 +100,16 @@ static int vkfd_gem_access(struct vm_area_struct *vma, unsigned long addr, void 
 	struct vkfd_bo *bo = to_vkfd_bo(obj);
 	u64 offset = ((u64)(vma->vm_pgoff - drm_vma_node_start(&obj->vma_node)) << PAGE_SHIFT) +
 		     (addr - vma->vm_start);
+	int err;
 
 	if (len < 1 || offset >= vkfd_bo_size(bo))
 		return -EIO;
 	/* Blocks of VRAM are contiguous in whole pages only. */
 	len = min_t(unsigned long, len, PAGE_SIZE - offset_in_page(offset));
-	return vkfd_bo_access(bo, offset, buf, len, write) ? -EIO : len;
+	vkfd_bo_hold(bo);
+	err = vkfd_bo_access(bo, offset, buf, len, write);
+	vkfd_bo_unhold(bo);
+	return err ? -EIO : len;
 }
 
 static const struct vm_operations_struct vkfd_gem_vm_ops = {

@@ -75,6 +75,12 @@ int vkfd_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 		params.alloc_flags |= KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC;
 
 	bo = vkfd_bo_create(dev, &params);
+	/* VRAM is full of what cannot make room: the other of what would do. */
+	if (bo == ERR_PTR(-ENOMEM) && params.kind == VKFD_BO_VRAM &&
+	    args->in.domains & AMDGPU_GEM_DOMAIN_GTT) {
+		params.kind = VKFD_BO_GTT;
+		bo = vkfd_bo_create(dev, &params);
+	}
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 	bo->no_cpu = args->in.domain_flags & AMDGPU_GEM_CREATE_NO_CPU_ACCESS;

@@ -256,6 +256,14 @@ int vkfd_info_ioctl(struct drm_device *drm, void *data, struct drm_file *filp)
 		return vkfd_answer_u64(info, min(vkfd_vram_used(dev), dev->vram.visible));
 	case AMDGPU_INFO_GTT_USAGE:
 		return vkfd_answer_u64(info, vkfd_bo_gtt_used());
+	case AMDGPU_INFO_NUM_EVICTIONS:
+		return vkfd_answer_u64(info, vkfd_evict_count(dev, NULL));
+	case AMDGPU_INFO_NUM_BYTES_MOVED: {
+		u64 bytes;
+
+		vkfd_evict_count(dev, &bytes);
+		return vkfd_answer_u64(info, bytes);
+	}
 	case AMDGPU_INFO_FW_VERSION:
 		return vkfd_info_firmware(info);
 	case AMDGPU_INFO_TIMESTAMP:

@@ -57,7 +57,7 @@ static void revoke_in_process(struct vkfd_process *p, struct vkfd_device *dev)
 			continue;
 		/* Entries are invalid now: vkfd_bo_pte(). */
 		xa_for_each(&p->pdds[i]->mems, handle, mem)
-			if (mem->bo->dev == dev && !mem->bo->pages)
+			if (mem->bo->dev == dev && !vkfd_bo_in_system(mem->bo))
 				vkfd_vm_refill_bo(mem->bo);
 	}
 	mutex_unlock(&p->lock);

@@ -268,6 +268,19 @@ struct vkfd_process *vkfd_process_open(void)
 	return p;
 }
 
+struct vkfd_process *vkfd_process_get_current(void)
+{
+	struct vkfd_process *p;
+
+	mutex_lock(&vkfd_process_table_lock);
+	p = current->mm ? vkfd_process_find_by_mm(current->mm) : NULL;
+	if (p)
+		kref_get(&p->ref);
+	mutex_unlock(&vkfd_process_table_lock);
+
+	return p;
+}
+
 bool vkfd_process_is_current(const struct vkfd_process *p)
 {
 	/* p->mm is pinned by the notifier until it reads NULL: no other mm has its address. */

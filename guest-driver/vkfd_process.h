@@ -74,6 +74,8 @@ struct vkfd_pdd {
  * @events: events of the process, see vkfd_event.h
  * @queues: queues by id, see vkfd_queue.h
  * @userptrs: registered memory, see vkfd_userptr.h
+ * @vram_evictions, @vram_restores: how often queues were off while memory moved into or out
+ *                                  of VRAM, GPUs counted one by one
  * @debugfs: its directory in debugfs, from creation to teardown
  * @runtime_enabled: RUNTIME_ENABLE is in force; @lock
  */
@@ -93,6 +95,8 @@ struct vkfd_process {
 	struct vkfd_events events;
 	struct vkfd_process_queues queues;
 	struct vkfd_userptrs userptrs;
+	atomic64_t vram_evictions;
+	atomic64_t vram_restores;
 	struct dentry *debugfs;
 	bool runtime_enabled;
 };
@@ -110,6 +114,9 @@ void vkfd_process_exit(void);
  * -ENOMEM; -EBUSY: no PASID left; -EINTR: a signal is pending. Sleeps, takes mmap_lock.
  */
 struct vkfd_process *vkfd_process_open(void);
+
+/* The process of current's mm with a reference, or NULL. Takes the table lock. */
+struct vkfd_process *vkfd_process_get_current(void);
 
 /* Whether current may use @p: same mm and same thread group. */
 bool vkfd_process_is_current(const struct vkfd_process *p);

@@ -135,12 +135,15 @@ int vkfd_vm_acquire(struct vkfd_vm *vm, struct vkfd_process *p)
 {
 	int err = 0;
 
+	/* Who moves memory that the VM shows has to know whose queues may use it. */
+	mutex_lock(&vm->dev->evict.lock);
 	mutex_lock(&vm->lock);
 	if (vm->process || !mtree_empty(&vm->mappings))
 		err = -EINVAL;
 	else
-		vm->process = p;
+		WRITE_ONCE(vm->process, p);
 	mutex_unlock(&vm->lock);
+	mutex_unlock(&vm->dev->evict.lock);
 
 	return err;
 }
@@ -148,7 +151,7 @@ int vkfd_vm_acquire(struct vkfd_vm *vm, struct vkfd_process *p)
 void vkfd_vm_release(struct vkfd_vm *vm)
 {
 	mutex_lock(&vm->lock);
-	vm->process = NULL;
+	WRITE_ONCE(vm->process, NULL);
 	mutex_unlock(&vm->lock);
 }
 
@@ -217,7 +220,10 @@ struct vkfd_mapping *vkfd_vm_map(struct vkfd_vm *vm, const struct vkfd_map_param
 	m = vkfd_mapping_create(vm, params);
 	if (!m)
 		return ERR_PTR(-ENOMEM);
+	/* A move may have stopped queues already, and not those that use this mapping. */
+	vkfd_bo_hold(params->bo);
 	if (!vkfd_hw_enter(vm->dev, &idx)) {
+		vkfd_bo_unhold(params->bo);
 		vkfd_mapping_put(m);
 		return ERR_PTR(-ENODEV);
 	}
@@ -244,16 +250,19 @@ struct vkfd_mapping *vkfd_vm_map(struct vkfd_vm *vm, const struct vkfd_map_param
 out:
 	mutex_unlock(&vm->lock);
 	vkfd_hw_exit(idx);
+	vkfd_bo_unhold(params->bo);
 	if (err) {
 		vkfd_mapping_put(m);
 		return ERR_PTR(err);
 	}
 	if (m->bo->userptr)
 		vkfd_userptr_attach(m->bo, vm->dev->index);
+	else
+		vkfd_evict_touch(params->bo);
 	return m;
 }
 
-static void vkfd_mapping_refill(struct vkfd_mapping *m)
+static void vkfd_mapping_refill(struct vkfd_mapping *m, void *unused)
 {
 	struct vkfd_vm *vm = m->vm;
 	int idx;
@@ -268,7 +277,9 @@ static void vkfd_mapping_refill(struct vkfd_mapping *m)
 	mutex_unlock(&vm->lock);
 }
 
-void vkfd_vm_refill_bo(struct vkfd_bo *bo)
+/* Calls @fn for all mappings of @bo, with a reference and without a lock. */
+static void vkfd_mapping_for_each(struct vkfd_bo *bo,
+				  void (*fn)(struct vkfd_mapping *m, void *data), void *data)
 {
 	struct vkfd_mapping *m, *last = NULL;
 
@@ -279,13 +290,58 @@ void vkfd_vm_refill_bo(struct vkfd_bo *bo)
 		spin_unlock(&bo->mappings_lock);
 		if (last)
 			vkfd_mapping_put(last);
-		vkfd_mapping_refill(m);
+		fn(m, data);
 		last = m;
 		spin_lock(&bo->mappings_lock);
 	}
 	spin_unlock(&bo->mappings_lock);
 	if (last)
 		vkfd_mapping_put(last);
+}
+
+void vkfd_vm_refill_bo(struct vkfd_bo *bo)
+{
+	vkfd_mapping_for_each(bo, vkfd_mapping_refill, NULL);
+}
+
+/* What vkfd_vm_for_each_user() was called with, and what came of it. */
+struct vkfd_user_walk {
+	int (*fn)(struct vkfd_process *p, unsigned int gpu, void *data);
+	void *data;
+	int err;
+};
+
+static void vkfd_mapping_user(struct vkfd_mapping *m, void *data)
+{
+	struct vkfd_user_walk *walk = data;
+	struct vkfd_vm *vm = m->vm;
+
+	mutex_lock(&vm->lock);
+	/* The process of a VM is not taken apart before vkfd_vm_release(). */
+	if (!walk->err && m->live && vm->process)
+		walk->err = walk->fn(vm->process, vm->dev->index, walk->data);
+	mutex_unlock(&vm->lock);
+}
+
+int vkfd_vm_for_each_user(struct vkfd_bo *bo,
+			  int (*fn)(struct vkfd_process *p, unsigned int gpu, void *data), void *data)
+{
+	struct vkfd_user_walk walk = { .fn = fn, .data = data };
+
+	vkfd_mapping_for_each(bo, vkfd_mapping_user, &walk);
+	return walk.err;
+}
+
+bool vkfd_vm_is_user(struct vkfd_bo *bo, const struct vkfd_process *p)
+{
+	struct vkfd_mapping *m;
+	bool found = false;
+
+	spin_lock(&bo->mappings_lock);
+	list_for_each_entry(m, &bo->mappings, bo_link)
+		found |= READ_ONCE(m->vm->process) == p;
+	spin_unlock(&bo->mappings_lock);
+	return found;
 }
 
 /* The one mapping of a userptr in @vm. */

@@ -141,6 +141,15 @@ int vkfd_vm_gem_replace(struct vkfd_vm *vm, const struct vkfd_map_params *params
 void vkfd_vm_refill_bo(struct vkfd_bo *bo);
 
 /*
+ * Calls @fn for each compute VM that shows @bo, maybe more than once, until it fails: whose it
+ * is and of which GPU, under vm->lock. The caller has a reference to @bo.
+ */
+int vkfd_vm_for_each_user(struct vkfd_bo *bo,
+			  int (*fn)(struct vkfd_process *p, unsigned int gpu, void *data), void *data);
+/* Whether one of them is @p's; no lock is taken but bo->mappings_lock, so only a hint. */
+bool vkfd_vm_is_user(struct vkfd_bo *bo, const struct vkfd_process *p);
+
+/*
  * For vkfd_userptr.c: writes the entries of a mapped userptr @bo, invalid ones unless @valid,
  * and flushes the TLB. -ENODEV: the hardware is away. Under vkfd_userptrs.lock, which keeps
  * @bo mapped; takes no other lock than bind_lock, and allocates nothing.

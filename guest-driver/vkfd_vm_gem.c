@@ -14,6 +14,7 @@
 
 #include "vkfd_bo.h"
 #include "vkfd_device.h"
+#include "vkfd_evict.h"
 #include "vkfd_pt.h"
 #include "vkfd_vm_int.h"
 
@@ -242,7 +243,10 @@ int vkfd_vm_gem_replace(struct vkfd_vm *vm, const struct vkfd_map_params *params
 	m = vkfd_mapping_create(vm, params);
 	if (!m)
 		return -ENOMEM;
+	/* As in vkfd_vm_map(). */
+	vkfd_bo_hold(params->bo);
 	if (!vkfd_hw_enter(vm->dev, &idx)) {
+		vkfd_bo_unhold(params->bo);
 		vkfd_mapping_put(m);
 		return -ENODEV;
 	}
@@ -252,8 +256,11 @@ int vkfd_vm_gem_replace(struct vkfd_vm *vm, const struct vkfd_map_params *params
 		err = put_in_place(vm, m, &gone);
 	mutex_unlock(&vm->lock);
 	vkfd_hw_exit(idx);
+	vkfd_bo_unhold(params->bo);
 	vkfd_mapping_put_list(&gone);
 	if (err)
 		vkfd_mapping_put(m);
+	else
+		vkfd_evict_touch(params->bo);
 	return err;
 }

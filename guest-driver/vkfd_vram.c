@@ -39,6 +39,8 @@ int vkfd_vram_init(struct vkfd_device *dev)
 	mutex_init(&vram->lock);
 	drm_mm_init(&vram->mm, 0, vram->size);
 	vram->used = 0;
+	vram->kfd_used = 0;
+	vram->spilled = 0;
 
 	return drmm_add_action_or_reset(&dev->drm, vkfd_vram_release, vram);
 }
@@ -71,8 +73,10 @@ int vkfd_vram_alloc(struct vkfd_device *dev, u64 size, u64 align, struct drm_mm_
 	if (err == -ENOSPC) {
 		err = drm_mm_insert_node_in_range(&vram->mm, node, size, align, 0,
 						  0, limit, DRM_MM_INSERT_BEST);
-		if (!err)
+		if (!err) {
 			vram->used += size;
+			vram->spilled += size;
+		}
 	}
 out:
 	mutex_unlock(&vram->lock);
@@ -94,8 +98,11 @@ void vkfd_vram_free(struct vkfd_device *dev, struct drm_mm_node *node)
 	struct vkfd_vram *vram = &dev->vram;
 
 	mutex_lock(&vram->lock);
-	if (drm_mm_node_allocated(node))
+	if (drm_mm_node_allocated(node)) {
+		if (node->start < vkfd_vram_user_limit(vram))
+			vram->spilled -= node->size;
 		vkfd_vram_remove_node(vram, node);
+	}
 	mutex_unlock(&vram->lock);
 }
 
@@ -186,13 +193,43 @@ void vkfd_vram_free_blocks(struct vkfd_device *dev, struct list_head *blocks)
 	mutex_unlock(&vram->lock);
 }
 
+int vkfd_vram_charge_kfd(struct vkfd_device *dev, u64 size)
+{
+	struct vkfd_vram *vram = &dev->vram;
+	int err = 0;
+
+	mutex_lock(&vram->lock);
+	/* What the driver spilled may have come after what KFD has. */
+	if (vram->kfd_used + vram->spilled + size > vkfd_vram_user_limit(vram))
+		err = -ENOMEM;
+	else
+		vram->kfd_used += size;
+	mutex_unlock(&vram->lock);
+	return err;
+}
+
+void vkfd_vram_uncharge_kfd(struct vkfd_device *dev, u64 size)
+{
+	mutex_lock(&dev->vram.lock);
+	dev->vram.kfd_used -= size;
+	mutex_unlock(&dev->vram.lock);
+}
+
+u64 vkfd_vram_free_bytes(struct vkfd_device *dev)
+{
+	lockdep_assert_held(&dev->vram.lock);
+
+	return vkfd_vram_user_limit(&dev->vram) - dev->vram.used;
+}
+
 u64 vkfd_vram_available(struct vkfd_device *dev)
 {
 	struct vkfd_vram *vram = &dev->vram;
-	u64 free;
+	u64 free, taken;
 
 	mutex_lock(&vram->lock);
-	free = vkfd_vram_user_limit(vram) - vram->used;
+	taken = vram->kfd_used + vram->spilled;
+	free = vkfd_vram_user_limit(vram) - min(taken, vkfd_vram_user_limit(vram));
 	mutex_unlock(&vram->lock);
 
 	return round_down(free, SZ_2M);

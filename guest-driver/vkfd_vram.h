@@ -5,7 +5,7 @@
  * The top of VRAM is kept for what the driver itself needs (page tables, MQDs), so
  * that user allocations cannot starve it and "available memory" is exact. When the
  * reserve is full the driver's allocations spill below it, and are then counted as
- * used.
+ * used, and as not available to KFD.
  */
 #ifndef VKFD_VRAM_H
 #define VKFD_VRAM_H
@@ -53,7 +53,15 @@ int vkfd_vram_alloc_blocks(struct vkfd_device *dev, u64 size, bool contiguous,
 			   struct list_head *blocks);
 void vkfd_vram_free_blocks(struct vkfd_device *dev, struct list_head *blocks);
 
-/* Bytes user BOs can still get, rounded down to 2 MiB. Takes vram.lock. */
+/*
+ * What KFD allocates is charged, wherever it is then: -ENOMEM if it would have more than there
+ * is. GEM's BOs do not count: they make room (vkfd_evict.h). Take vram.lock.
+ */
+int vkfd_vram_charge_kfd(struct vkfd_device *dev, u64 size);
+void vkfd_vram_uncharge_kfd(struct vkfd_device *dev, u64 size);
+/* Bytes that are free now. vram.lock held. */
+u64 vkfd_vram_free_bytes(struct vkfd_device *dev);
+/* Bytes KFD can still allocate, rounded down to 2 MiB. Takes vram.lock. */
 u64 vkfd_vram_available(struct vkfd_device *dev);
 
 /* Zeroes VRAM. Caller is in drm_dev_enter(). May sleep if @size is above 4 KiB. */
