@@ -158,6 +158,38 @@ static void reset(void *arg)
 	while_changing("bug 46: reset", gpu_reset);
 }
 
+/* Suspended and resumed, all but the last step, some times while memory changes. */
+static void suspended(void *arg)
+{
+	unsigned int i, bad = 0, rounds = scaled(20, 4);
+	struct changer c = { 0 };
+	struct range other;
+	struct user u;
+	pthread_t t;
+
+	(void)arg;
+	user_open(&u);
+	range_map(&c.g, &u, user_pages(SIZE), SIZE);
+	range_map(&other, &u, user_pages(SIZE), SIZE);
+	if (pthread_create(&t, NULL, change, &c))
+		tap_bail("no thread");
+	write_text("/sys/module/suspend/parameters/pm_test_delay", "0");
+	for (i = 1; i <= rounds; i++) {
+		wait_rounds(&c, 5);
+		bad += !write_text("/sys/power/pm_test", "devices") ||
+		       !write_text("/sys/power/state", "mem");
+		bad += !user_store(&u, range_gpu(&other, 0), i) || *range_cpu(&other, 0) != i;
+	}
+	write_text("/sys/power/pm_test", "none");
+	atomic_store(&c.stop, true);
+	pthread_join(t, NULL);
+	tap_is(bad, 0, "suspend: %u times as memory changes, and queues go on", rounds);
+	tap_ok(user_settle(), "suspend: nothing is tried for ever");
+	range_free(&other, &u);
+	range_free(&c.g, &u);
+	user_close(&u);
+}
+
 static bool unbind(void)
 {
 	return gpu_unbind();
@@ -178,6 +210,7 @@ int main(void)
 		tap_skip_all("no injection");
 	tap_child("hang", hang, NULL);
 	tap_child("after hang", works, "hang");
+	tap_child("suspend", suspended, NULL);
 	tap_child("reset", reset, NULL);
 	tap_child("after reset", works, "reset");
 	tap_child("unbind", unbound, NULL);
