@@ -23,6 +23,8 @@
 #include <drm/amdgpu_drm.h>
 #include <drm/drm.h>
 
+#include <vkfd/kfd_ipc.h>
+
 #include "gpu.h"
 #include "kfd.h"
 #include "queue.h"
@@ -39,7 +41,8 @@
 static struct kfd_proc proc;
 static uint8_t *arena, *va_space;
 static uint64_t handles[KEEP], offsets[KEEP];
-static uint32_t queue_ids[KEEP], event_ids[KEEP];
+static uint32_t queue_ids[KEEP], event_ids[KEEP], gem_handles[KEEP], share_keys[KEEP][4];
+static int dmabufs[KEEP];	/* 0: none */
 
 /* The argument of an ioctl, as words and as what it may be. */
 union arg {
@@ -51,6 +54,15 @@ union arg {
 	struct kfd_ioctl_wait_events_args wait;
 	struct kfd_ioctl_create_queue_args queue;
 	struct kfd_ioctl_update_queue_args update;
+	struct kfd_ioctl_import_dmabuf_args import;
+	struct kfd_ioctl_export_dmabuf_args export;
+	struct kfd_ioctl_get_dmabuf_info_args info;
+	struct kfd_ioctl_ipc_import_handle_args ipc_import;
+	struct kfd_ioctl_ipc_export_handle_args ipc_export;
+	union drm_amdgpu_gem_create create;
+	struct drm_amdgpu_gem_va va;
+	struct drm_amdgpu_gem_metadata metadata;
+	struct drm_prime_handle prime;
 };
 
 /* One thread. */
@@ -119,6 +131,54 @@ static uint64_t word64(struct fuzz *f)
 	case 4: return 0;
 	default: return (uint64_t)word32(f) << 32 | word32(f);
 	}
+}
+
+/* The same for memory that is shared. */
+static void sensible_share(struct fuzz *f, unsigned int nr)
+{
+	uint64_t va = (uintptr_t)va_space + (uint64_t)below(f, 32) * GPU_PAGE;
+	unsigned int slot = below(f, KEEP);
+
+	switch (nr) {
+	case _IOC_NR(AMDKFD_IOC_EXPORT_DMABUF):
+		f->arg.export.handle = handles[slot];
+		return;
+	case _IOC_NR(AMDKFD_IOC_IMPORT_DMABUF):
+		f->arg.import = (struct kfd_ioctl_import_dmabuf_args) {
+			.va_addr = va,
+			.gpu_id = proc.gpu_id,
+			.dmabuf_fd = (uint32_t)dmabufs[slot],
+		};
+		return;
+	case _IOC_NR(AMDKFD_IOC_GET_DMABUF_INFO):
+		f->arg.info = (struct kfd_ioctl_get_dmabuf_info_args) {
+			.metadata_ptr = (uintptr_t)arena,
+			.metadata_size = below(f, 400),
+			.dmabuf_fd = (uint32_t)dmabufs[slot],
+		};
+		return;
+	case _IOC_NR(AMDKFD_IOC_IPC_EXPORT_HANDLE):
+		f->arg.ipc_export = (struct kfd_ioctl_ipc_export_handle_args) {
+			.handle = handles[slot],
+			.gpu_id = proc.gpu_id,
+		};
+		return;
+	case _IOC_NR(AMDKFD_IOC_IPC_IMPORT_HANDLE):
+		f->arg.ipc_import = (struct kfd_ioctl_ipc_import_handle_args) {
+			.va_addr = va,
+			.gpu_id = proc.gpu_id,
+		};
+		memcpy(f->arg.ipc_import.share_handle, share_keys[slot], sizeof(share_keys[slot]));
+		return;
+	}
+}
+
+static void keep_dmabuf(unsigned int slot, int fd)
+{
+	int old = __atomic_exchange_n(&dmabufs[slot], fd, __ATOMIC_RELAXED);
+
+	if (old)
+		close(old);
 }
 
 /* Right arguments for those ioctls that random ones do not get far into. */
@@ -196,6 +256,7 @@ static void sensible(struct fuzz *f, unsigned int nr)
 		};
 		return;
 	}
+	sensible_share(f, nr);
 }
 
 static void remember(struct fuzz *f, unsigned int nr)
@@ -206,6 +267,19 @@ static void remember(struct fuzz *f, unsigned int nr)
 	case _IOC_NR(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU):
 		handles[slot] = f->arg.alloc.handle;
 		offsets[slot] = f->arg.alloc.mmap_offset;
+		break;
+	case _IOC_NR(AMDKFD_IOC_EXPORT_DMABUF):
+		keep_dmabuf(slot, (int)f->arg.export.dmabuf_fd);
+		break;
+	case _IOC_NR(AMDKFD_IOC_IMPORT_DMABUF):
+		handles[slot] = f->arg.import.handle;
+		break;
+	case _IOC_NR(AMDKFD_IOC_IPC_EXPORT_HANDLE):
+		memcpy(share_keys[slot], f->arg.ipc_export.share_handle, sizeof(share_keys[slot]));
+		break;
+	case _IOC_NR(AMDKFD_IOC_IPC_IMPORT_HANDLE):
+		handles[slot] = f->arg.ipc_import.handle;
+		offsets[slot] = f->arg.ipc_import.mmap_offset;
 		break;
 	case _IOC_NR(AMDKFD_IOC_CREATE_QUEUE):
 		queue_ids[slot] = f->arg.queue.queue_id;
@@ -221,10 +295,13 @@ static void remember(struct fuzz *f, unsigned int nr)
 
 static void fuzz_kfd(struct fuzz *f)
 {
-	unsigned int nr = below(f, 64) ? 1 + below(f, 0x27) : below(f, 256), i;
+	unsigned int nr = below(f, 64) ? 1 + below(f, 0x29) : below(f, 256), i;
 	unsigned int size = below(f, 8) ? 8 * (1 + below(f, 16)) : below(f, 1u << _IOC_SIZEBITS);
 	unsigned int dir = below(f, 8) ? _IOC_READ | _IOC_WRITE : below(f, 4);
 
+	/* Behind upstream's come the two of IPC. */
+	if (nr == 0x28 || nr == 0x29)
+		nr += 0x80 - 0x28;
 	/* Random arguments of a wait for ever are cut short by the timer. */
 	for (i = 0; i < 16; i++)
 		f->arg.w[i] = word64(f);
@@ -236,6 +313,55 @@ static void fuzz_kfd(struct fuzz *f)
 	}
 	if (!ioctl(proc.kfd, _IOC(dir, 'K', nr, size), below(f, 64) ? (void *)&f->arg : (void *)word64(f)))
 		remember(f, nr);
+}
+
+/* GEM objects and their sharing, with arguments that are mostly right. */
+static void fuzz_gem(struct fuzz *f)
+{
+	unsigned int slot = below(f, KEEP), pages = 1 + below(f, 16);
+	struct drm_gem_close bye = { .handle = gem_handles[slot] };
+
+	memset(&f->arg, 0, 512);
+	switch (below(f, 7)) {
+	case 0:
+		f->arg.create.in.bo_size = (uint64_t)pages * GPU_PAGE;
+		f->arg.create.in.domains = below(f, 2) ? AMDGPU_GEM_DOMAIN_VRAM : AMDGPU_GEM_DOMAIN_GTT;
+		if (!ioctl(proc.render, DRM_IOCTL_AMDGPU_GEM_CREATE, &f->arg))
+			gem_handles[slot] = f->arg.create.out.handle;
+		return;
+	case 1:
+		ioctl(proc.render, DRM_IOCTL_GEM_CLOSE, &bye);
+		return;
+	case 2:
+		f->arg.prime.handle = gem_handles[slot];
+		f->arg.prime.flags = below(f, 2) ? DRM_RDWR : 0;
+		if (!ioctl(proc.render, DRM_IOCTL_PRIME_HANDLE_TO_FD, &f->arg))
+			keep_dmabuf(slot, f->arg.prime.fd);
+		return;
+	case 3:
+		f->arg.prime.fd = dmabufs[slot];
+		if (!ioctl(proc.render, DRM_IOCTL_PRIME_FD_TO_HANDLE, &f->arg))
+			gem_handles[slot] = f->arg.prime.handle;
+		return;
+	case 4:
+		f->arg.metadata.handle = gem_handles[slot];
+		f->arg.metadata.op = 1 + below(f, 2);
+		f->arg.metadata.data.data_size_bytes = below(f, 260);
+		ioctl(proc.render, DRM_IOCTL_AMDGPU_GEM_METADATA, &f->arg);
+		return;
+	default:
+		f->arg.va = (struct drm_amdgpu_gem_va) {
+			.handle = gem_handles[slot],
+			.operation = 1 + below(f, 4),
+			.flags = below(f, 16),
+			.va_address = (uintptr_t)va_space + (uint64_t)below(f, 48) * GPU_PAGE,
+			.offset_in_bo = (uint64_t)below(f, 4) * GPU_PAGE,
+			.map_size = (uint64_t)pages * GPU_PAGE,
+		};
+		if (!below(f, 8))
+			f->arg.w32[below(f, 10)] = word32(f);
+		ioctl(proc.render, DRM_IOCTL_AMDGPU_GEM_VA, &f->arg);
+	}
 }
 
 static void fuzz_render(struct fuzz *f)
@@ -341,8 +467,9 @@ static void *fuzz_thread(void *data)
 	for (i = 0; i < steps; i++) {
 		switch (below(f, 32)) {
 		case 0 ... 19: fuzz_kfd(f); break;
-		case 20 ... 21: fuzz_render(f); break;
-		case 22 ... 30: fuzz_map(f); break;
+		case 20: fuzz_render(f); break;
+		case 21 ... 23: fuzz_gem(f); break;
+		case 24 ... 30: fuzz_map(f); break;
 		default:
 			if (!below(f, 20))
 				fuzz_fork(f);
