@@ -37,11 +37,11 @@
  *                                  scheduler's locks inside it
  *     queues.fault_lock            noted faults (spinlock, irqsave); nothing inside it
  *
- * Below any of the mutexes, and without: bo->vmap_lock, bo->share_lock, dev->vram.lock,
- * dev->doorbells.lock (mutexes, none of the others inside), the lock of vkfd_ipc.c (mutex),
- * the slots lock of vkfd_device.c, the list
- * lock of vkfd_event.c, the lists and clients of vkfd_smi.c, dev->clock_lock,
- * the limit's lock of vkfd_bo.c, bo->mappings_lock (spinlocks).
+ * Below any of the mutexes, and without: bo->vmap_lock, bo->share_lock (the DRM core's locks of
+ * handles and dma-bufs outside it), dev->vram.lock, dev->doorbells.lock, the lock
+ * of vkfd_ipc.c (mutexes, none of the others inside) and the slots lock of vkfd_device.c, the
+ * list lock of vkfd_event.c, the lists and clients of vkfd_smi.c, dev->clock_lock, the limit's
+ * lock of vkfd_bo.c, bo->mappings_lock (spinlocks).
  *
  * MMU notifiers of registered memory are called with any locks held, also inside an
  * allocation that reclaims. They take userptrs.lock and all that is below it, but neither
