@@ -139,38 +139,17 @@ static int vkfd_bo_init_gtt(struct vkfd_bo *bo)
 	return vkfd_bo_dma_map(bo);
 }
 
-static int vkfd_bo_init_userptr(struct vkfd_bo *bo)
-{
-	unsigned long npages = vkfd_bo_num_pages(bo);
-	struct page **pages;
-	int err;
-
-	pages = kvmalloc_array(npages, sizeof(*pages), GFP_KERNEL_ACCOUNT);
-	if (!pages)
-		return -ENOMEM;
-	err = vkfd_userptr_pin(bo->user_addr, npages, pages, &bo->read_only);
-	if (err) {
-		kvfree(pages);
-		return err;
-	}
-	bo->pages = pages;
-
-	return vkfd_bo_dma_map(bo);
-}
-
 /* Releases what the memory of @bo consists of, complete or not. */
 static void vkfd_bo_release_memory(struct vkfd_bo *bo)
 {
-	unsigned long npages = vkfd_bo_num_pages(bo);
-
+	if (bo->userptr)
+		vkfd_userptr_fini(bo);
 	vkfd_bo_dma_unmap(bo);
 
-	if (bo->pages && bo->kind == VKFD_BO_GTT) {
+	if (bo->pages && bo->kind == VKFD_BO_GTT)
 		drm_gem_put_pages(&bo->base, bo->pages, true, true);
-	} else if (bo->pages) {
-		vkfd_userptr_unpin(bo->pages, npages, bo->read_only);
+	else
 		kvfree(bo->pages);
-	}
 	if (bo->charged)
 		vkfd_sysmem_uncharge(bo);
 	if (bo->slice >= 0)
@@ -215,7 +194,7 @@ static int vkfd_bo_init_doorbells(struct vkfd_bo *bo)
 	return 0;
 }
 
-static int vkfd_bo_init_memory(struct vkfd_bo *bo, bool gem)
+static int vkfd_bo_init_memory(struct vkfd_bo *bo, const struct vkfd_bo_params *params)
 {
 	switch (bo->kind) {
 	case VKFD_BO_VRAM:
@@ -223,9 +202,9 @@ static int vkfd_bo_init_memory(struct vkfd_bo *bo, bool gem)
 	case VKFD_BO_GTT:
 		return vkfd_bo_init_gtt(bo);
 	case VKFD_BO_USERPTR:
-		return vkfd_bo_init_userptr(bo);
+		return vkfd_userptr_init(bo, params->process);
 	case VKFD_BO_DOORBELL:
-		return gem ? vkfd_bo_init_doorbells(bo) : 0;
+		return params->gem ? vkfd_bo_init_doorbells(bo) : 0;
 	case VKFD_BO_MMIO_REMAP:
 		return 0;
 	}
@@ -268,7 +247,7 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 	}
 	err = vkfd_bo_init_gem(bo, size);
 	if (!err)
-		err = vkfd_bo_init_memory(bo, params->gem);
+		err = vkfd_bo_init_memory(bo, params);
 	/* Last: it may fail for sizes of which there is no memory anyway. */
 	if (!err)
 		err = drm_gem_create_mmap_offset(&bo->base);
@@ -365,6 +344,8 @@ int vkfd_bo_access(struct vkfd_bo *bo, u64 offset, void *buf, size_t len, bool w
 	void *page;
 	int idx;
 
+	if (bo->userptr)
+		return write ? -EFAULT : vkfd_userptr_read(bo, offset, buf, len);
 	if (bo->pages) {
 		page = kmap_local_page(bo->pages[index]);
 		if (write)

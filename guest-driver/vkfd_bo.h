@@ -13,6 +13,8 @@
 
 struct vkfd_device;
 struct vkfd_pdd;
+struct vkfd_process;
+struct vkfd_userptr;
 struct vkfd_vram_block;
 
 enum vkfd_bo_kind {
@@ -32,13 +34,15 @@ enum vkfd_bo_kind {
  * @alloc_flags: KFD_IOC_ALLOC_MEM_FLAGS_*
  * @blocks: VRAM, list of struct vkfd_vram_block
  * @block, @num_blocks: the same as an array in the order of the BO
- * @pages: system pages, for GTT (shmem) and userptr (pinned)
+ * @pages: system pages, for GTT (shmem) and userptr, whose are the process's: see
+ *         vkfd_userptr.h on when and how long they are right
  * @dma: bus address of each page of @pages
  * @dma_count: how many of them are mapped; dev->dma_lock once the BO is in @dma_link
  * @dma_link: in dev->dma_bos from the last page mapped until they are unmapped: by
  *            release, or before that when the GPU goes; dev->dma_lock
  * @user_addr: first byte of a userptr range
- * @read_only: a userptr whose memory the process cannot write either
+ * @read_only: a userptr whose memory the process cannot write either; vkfd_userptrs.lock
+ * @userptr: the rest of what a userptr is, see vkfd_userptr.h
  * @phys: bus address of the MMIO remap page, or of the doorbell slice, 0 while the process
  *        has none; process->lock
  * @no_cpu: made with AMDGPU_GEM_CREATE_NO_CPU_ACCESS: GEM_MMAP is refused
@@ -68,6 +72,7 @@ struct vkfd_bo {
 	struct list_head dma_link;
 	u64 user_addr;
 	bool read_only;
+	struct vkfd_userptr *userptr;
 	phys_addr_t phys;
 	int slice;
 	bool no_cpu;
@@ -96,7 +101,8 @@ static inline u64 vkfd_bo_size(const struct vkfd_bo *bo)
  * @va: GPU virtual address or 0
  * @size: bytes, not 0; rounded up to pages
  * @alloc_flags: KFD_IOC_ALLOC_MEM_FLAGS_*
- * @user_addr: userptr: page-aligned address in current's mm
+ * @user_addr: userptr: page-aligned address in current's mm, which is that of
+ * @process
  * @phys: MMIO remap: bus address
  * @gem: it gets a GEM handle, not one of KFD: doorbells then are a slice of their own
  */
@@ -106,6 +112,7 @@ struct vkfd_bo_params {
 	u64 size;
 	u32 alloc_flags;
 	u64 user_addr;
+	struct vkfd_process *process;
 	phys_addr_t phys;
 	bool gem;
 };
@@ -121,10 +128,12 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 void vkfd_bo_free(struct drm_gem_object *obj);
 
 /*
- * vkfd_bo_dma.c: bus addresses of bo->pages in bo->dma, / which are no more. Takes
- * dev->dma_lock. -ENOMEM; -ENODEV: the driver is being unbound.
+ * vkfd_bo_dma.c: bus addresses of bo->pages in bo->dma, / which are no more, and nor is the
+ * array. Drop: the array stays, for other pages; nothing is allocated. Take dev->dma_lock.
+ * -ENOMEM; -ENODEV: the driver is being unbound.
  */
 int vkfd_bo_dma_map(struct vkfd_bo *bo);
+void vkfd_bo_dma_drop(struct vkfd_bo *bo);
 void vkfd_bo_dma_unmap(struct vkfd_bo *bo);
 /*
  * After drm_dev_unplug(), with the hardware stopped: unmaps all BOs of @dev for DMA,
@@ -152,7 +161,8 @@ struct vkfd_bo *vkfd_bo_lookup(struct vkfd_pdd *pdd, u32 idr_handle);
 
 /*
  * Copies @len bytes, all in one page of @bo, from it to @buf or back. -EFAULT: it is not
- * memory; -EIO: VRAM of a part that is away. Any context that may use kmap_local_page().
+ * memory, or is not any more; -EIO: VRAM of a part that is away; userptr: takes
+ * vkfd_userptrs.lock; -EAGAIN: its pages are away and will be looked up; writes are refused. Any context that may sleep.
  */
 int vkfd_bo_access(struct vkfd_bo *bo, u64 offset, void *buf, size_t len, bool write);
 

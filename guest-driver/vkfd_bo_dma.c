@@ -9,6 +9,8 @@
 #include <linux/dma-mapping.h>
 #include <linux/err.h>
 #include <linux/mm.h>
+#include <linux/rbtree.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <drm/drm_drv.h>
 
@@ -23,10 +25,17 @@
 
 /**
  * struct vkfd_dma_page - a page of user memory, mapped for DMA
+ * @node: in dev->dma_pages
+ * @pfn: the page
  * @addr: its bus address
- * @count: in how many pages of BOs it is; dev->dma_lock
+ * @count: in how many pages of BOs it is
+ *
+ * dev->dma_lock. A tree, since nothing may be allocated under that lock: an MMU notifier
+ * takes it.
  */
 struct vkfd_dma_page {
+	struct rb_node node;
+	unsigned long pfn;
 	dma_addr_t addr;
 	unsigned long count;
 };
@@ -44,46 +53,81 @@ static void unmap_page(struct vkfd_device *dev, dma_addr_t addr)
 			     VKFD_BO_DMA_ATTRS);
 }
 
-/* dev->dma_lock held. */
-static int get_shared(struct vkfd_device *dev, struct page *page, dma_addr_t *addr)
+static struct vkfd_dma_page *find_shared(struct vkfd_device *dev, unsigned long pfn)
 {
-	struct vkfd_dma_page *shared = xa_load(&dev->dma_pages, page_to_pfn(page));
-	int err;
+	struct rb_node *node = dev->dma_pages.rb_node;
 
 	lockdep_assert_held(&dev->dma_lock);
 
-	if (!shared) {
-		shared = kzalloc(sizeof(*shared), GFP_KERNEL_ACCOUNT);
-		if (!shared)
-			return -ENOMEM;
-		err = map_page(dev, page, &shared->addr);
-		if (err)
-			goto free;
-		err = xa_err(xa_store(&dev->dma_pages, page_to_pfn(page), shared,
-				      GFP_KERNEL_ACCOUNT));
-		if (err)
-			goto unmap;
+	while (node) {
+		struct vkfd_dma_page *shared = rb_entry(node, struct vkfd_dma_page, node);
+
+		if (pfn == shared->pfn)
+			return shared;
+		node = pfn < shared->pfn ? node->rb_left : node->rb_right;
 	}
+	return NULL;
+}
+
+static bool less(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct vkfd_dma_page, node)->pfn <
+	       rb_entry(b, struct vkfd_dma_page, node)->pfn;
+}
+
+/* One more user of a page that is mapped already; false: it is not. */
+static bool use_shared(struct vkfd_device *dev, unsigned long pfn, dma_addr_t *addr)
+{
+	struct vkfd_dma_page *shared = find_shared(dev, pfn);
+
+	if (!shared)
+		return false;
 	shared->count++;
 	*addr = shared->addr;
-	return 0;
+	return true;
+}
 
-unmap:
-	unmap_page(dev, shared->addr);
-free:
-	kfree(shared);
+/* The bus address of @page, which is mapped if it was not. */
+static int get_shared(struct vkfd_device *dev, struct page *page, dma_addr_t *addr)
+{
+	unsigned long pfn = page_to_pfn(page);
+	struct vkfd_dma_page *fresh;
+	int err = 0;
+	bool found;
+
+	mutex_lock(&dev->dma_lock);
+	found = use_shared(dev, pfn, addr);
+	mutex_unlock(&dev->dma_lock);
+	if (found)
+		return 0;
+
+	fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
+	if (!fresh)
+		return -ENOMEM;
+	fresh->pfn = pfn;
+	fresh->count = 1;
+	mutex_lock(&dev->dma_lock);
+	/* Somebody else may have been faster. */
+	found = use_shared(dev, pfn, addr);
+	if (!found)
+		err = map_page(dev, page, &fresh->addr);
+	if (!found && !err) {
+		*addr = fresh->addr;
+		rb_add(&fresh->node, &dev->dma_pages, less);
+		fresh = NULL;
+	}
+	mutex_unlock(&dev->dma_lock);
+	kfree(fresh);
 	return err;
 }
 
 static void put_shared(struct vkfd_device *dev, struct page *page)
 {
-	struct vkfd_dma_page *shared = xa_load(&dev->dma_pages, page_to_pfn(page));
-
-	lockdep_assert_held(&dev->dma_lock);
+	struct vkfd_dma_page *shared = find_shared(dev, page_to_pfn(page));
 
 	if (WARN_ON(!shared) || --shared->count)
 		return;
-	xa_erase(&dev->dma_pages, page_to_pfn(page));
+	rb_erase(&shared->node, &dev->dma_pages);
 	unmap_page(dev, shared->addr);
 	kfree(shared);
 }
@@ -114,13 +158,7 @@ static int map_next(struct vkfd_bo *bo)
 	struct vkfd_device *dev = bo->dev;
 	int err;
 
-	if (!is_shared(bo)) {
-		err = map_page(dev, page, addr);
-	} else {
-		mutex_lock(&dev->dma_lock);
-		err = get_shared(dev, page, addr);
-		mutex_unlock(&dev->dma_lock);
-	}
+	err = is_shared(bo) ? get_shared(dev, page, addr) : map_page(dev, page, addr);
 	if (!err)
 		bo->dma_count++;
 	return err;
@@ -132,15 +170,18 @@ int vkfd_bo_dma_map(struct vkfd_bo *bo)
 	struct vkfd_device *dev = bo->dev;
 	int err = 0, idx;
 
-	bo->dma = kvmalloc_array(npages, sizeof(*bo->dma), GFP_KERNEL_ACCOUNT);
+	if (!bo->dma)
+		bo->dma = kvmalloc_array(npages, sizeof(*bo->dma), GFP_KERNEL_ACCOUNT);
 	if (!bo->dma)
 		return -ENOMEM;
 
 	/* Only while the driver is bound: it is unmapped by then, see below. */
 	if (!drm_dev_enter(&dev->drm, &idx))
 		return -ENODEV;
-	while (!err && bo->dma_count < npages)
+	while (!err && bo->dma_count < npages) {
 		err = map_next(bo);
+		cond_resched();
+	}
 	mutex_lock(&dev->dma_lock);
 	if (err)
 		unmap_pages(bo);
@@ -151,7 +192,7 @@ int vkfd_bo_dma_map(struct vkfd_bo *bo)
 	return err;
 }
 
-void vkfd_bo_dma_unmap(struct vkfd_bo *bo)
+void vkfd_bo_dma_drop(struct vkfd_bo *bo)
 {
 	mutex_lock(&bo->dev->dma_lock);
 	if (!list_empty(&bo->dma_link)) {
@@ -159,6 +200,11 @@ void vkfd_bo_dma_unmap(struct vkfd_bo *bo)
 		unmap_pages(bo);
 	}
 	mutex_unlock(&bo->dev->dma_lock);
+}
+
+void vkfd_bo_dma_unmap(struct vkfd_bo *bo)
+{
+	vkfd_bo_dma_drop(bo);
 	kvfree(bo->dma);
 	bo->dma = NULL;
 }

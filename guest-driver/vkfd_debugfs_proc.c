@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/kernel/debug/kfd/proc/<pid>/events: the events of a process, one a line.
+ * /sys/kernel/debug/kfd/proc/<pid>: events, the events of a process, one a line; userptr,
+ * counters of its registered memory.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -52,6 +53,13 @@ static int events_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(events);
 
+static int userptr_show(struct seq_file *m, void *unused)
+{
+	vkfd_userptrs_show(m, m->private);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(userptr);
+
 void vkfd_debugfs_proc_add(struct vkfd_process *p)
 {
 	char name[16];
@@ -60,6 +68,7 @@ void vkfd_debugfs_proc_add(struct vkfd_process *p)
 	snprintf(name, sizeof(name), "%d", p->tgid);
 	p->debugfs = debugfs_create_dir(name, vkfd_proc_dir);
 	debugfs_create_file("events", 0400, p->debugfs, p, &events_fops);
+	debugfs_create_file("userptr", 0400, p->debugfs, p, &userptr_fops);
 }
 
 void vkfd_debugfs_proc_remove(struct vkfd_process *p)

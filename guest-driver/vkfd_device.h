@@ -45,6 +45,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/rbtree.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/workqueue.h>
@@ -115,7 +116,7 @@ struct vkfd_vram {
  * @clock_lock: capture of the GPU clock and the two reads that follow it
  * @dma_lock: @dma_bos, @dma_pages
  * @dma_bos: BOs whose pages are mapped for DMA by this GPU, struct vkfd_bo.dma_link
- * @dma_pages: page frame -> what vkfd_bo_dma.c knows of a page of user memory
+ * @dma_pages: pages of user memory by page frame, see vkfd_bo_dma.c
  * @sched: how queues get onto the hardware
  * @gart_used: pages of VMID 0's address space that are given out; in probe only
  * @hiq: ring to the scheduler firmware
@@ -165,7 +166,7 @@ struct vkfd_device {
 
 	struct mutex dma_lock;
 	struct list_head dma_bos;
-	struct xarray dma_pages;
+	struct rb_root dma_pages;
 
 	unsigned int gart_used;
 	const struct vkfd_sched_ops *sched;

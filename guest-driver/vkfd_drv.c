@@ -36,6 +36,7 @@
 #include "vkfd_reset.h"
 #include "vkfd_sched.h"
 #include "vkfd_topology.h"
+#include "vkfd_userptr.h"
 #include "vkfd_vram.h"
 
 int vkfd_sched_policy = VKFD_SCHED_HWS;
@@ -188,7 +189,7 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	spin_lock_init(&dev->clock_lock);
 	mutex_init(&dev->dma_lock);
 	INIT_LIST_HEAD(&dev->dma_bos);
-	xa_init(&dev->dma_pages);
+	dev->dma_pages = RB_ROOT;
 	mutex_init(&dev->queue_lock);
 	mutex_init(&dev->hiq.lock);
 	dev->sched = vkfd_sched_policy == VKFD_SCHED_NO_HWS ? &vkfd_sched_direct :
@@ -302,10 +303,13 @@ static int __init vkfd_module_init(void)
 	ret = vkfd_queue_module_init();
 	if (ret)
 		return ret;
+	ret = vkfd_userptr_module_init();
+	if (ret)
+		goto err_queue;
 	vkfd_debugfs_init();
 	ret = vkfd_chardev_init();
 	if (ret)
-		goto err_queue;
+		goto err_debugfs;
 	ret = vkfd_topology_init(vkfd_chardev_devt());
 	if (ret)
 		goto err_chardev;
@@ -318,8 +322,10 @@ err_topology:
 	vkfd_topology_exit();
 err_chardev:
 	vkfd_chardev_exit();
-err_queue:
+err_debugfs:
 	vkfd_debugfs_exit();
+	vkfd_userptr_module_exit();
+err_queue:
 	vkfd_queue_module_exit();
 	return ret;
 }
@@ -332,6 +338,7 @@ static void __exit vkfd_module_exit(void)
 	vkfd_topology_exit();
 	vkfd_chardev_exit();
 	vkfd_debugfs_exit();
+	vkfd_userptr_module_exit();
 	vkfd_queue_module_exit();
 }
 module_exit(vkfd_module_exit);

@@ -59,6 +59,9 @@ static struct hiq_shared *shared_of(struct vkfd_hiq *hiq)
 
 int vkfd_hiq_init(struct vkfd_device *dev)
 {
+	dev->hiq.mqd = devm_kcalloc(&dev->pdev->dev, V9_MQD_DW, sizeof(u32), GFP_KERNEL);
+	if (!dev->hiq.mqd)
+		return -ENOMEM;
 	return vkfd_gart_alloc(dev, 1, &dev->hiq.ring) ?:
 	       vkfd_gart_alloc(dev, 1, &dev->hiq.shared);
 }
@@ -257,12 +260,8 @@ int vkfd_hiq_start(struct vkfd_device *dev)
 	};
 	u32 *resources = packets + 1 + UNMAP_QUEUES_DW;
 	struct vkfd_hiq *hiq = &dev->hiq;
-	u32 *mqd;
 	int idx, err;
 
-	mqd = kcalloc(V9_MQD_DW, sizeof(*mqd), GFP_KERNEL);
-	if (!mqd)
-		return -ENOMEM;
 	mutex_lock(&hiq->lock);
 	err = vkfd_gart_map(dev, &hiq->ring) ?: vkfd_gart_map(dev, &hiq->shared);
 	if (err)
@@ -271,17 +270,16 @@ int vkfd_hiq_start(struct vkfd_device *dev)
 		err = -ENODEV;
 		goto unlock;
 	}
-	hiq_mqd(hiq, mqd);
+	hiq_mqd(hiq, hiq->mqd);
 	memset(shared_of(hiq), 0, sizeof(struct hiq_shared));
 	hiq->wptr = 0;
 	hiq->fence = 0;
 	vkfd_wreg(dev, mmRLC_CP_SCHEDULERS, RLC_SCHEDULER(HIQ_ME, HIQ_PIPE, HIQ_QUEUE));
 	vkfd_hw_exit(idx);
-	err = vkfd_hw_hqd_load(dev, slot, mqd);
+	err = vkfd_hw_hqd_load(dev, slot, hiq->mqd);
 	hiq->running = !err;
 unlock:
 	mutex_unlock(&hiq->lock);
-	kfree(mqd);
 	if (err)
 		return err;
 

@@ -18,6 +18,8 @@ struct vkfd_device;
  * @lock: everything here, and the ring; held while the firmware is waited for
  * @ring: one page of packets
  * @shared: one page: pointers, fence, MQD (struct hiq_shared)
+ * @mqd: image of the MQD in @shared, to load it from; here, since nobody may allocate under
+ *       dev->queue_lock
  * @wptr: dwords written, never wraps
  * @fence: value of the last fence asked for
  * @running: loaded, and the firmware has answered so far
@@ -27,6 +29,7 @@ struct vkfd_hiq {
 	struct mutex lock;
 	struct vkfd_gart_buf ring;
 	struct vkfd_gart_buf shared;
+	u32 *mqd;
 	u64 wptr;
 	u64 fence;
 	bool running;

@@ -2,7 +2,7 @@
 /*
  * Memory ioctls: VMs, BOs by handle, mapping.
  *
- * User memory is read and written, and user pages are pinned, with no lock held: see
+ * User memory is read and written, and its pages are looked up, with no lock held: see
  * vkfd_device.h on mmap_lock.
  */
 #include <linux/bitops.h>
@@ -25,6 +25,7 @@
 #include "vkfd_gem.h"
 #include "vkfd_memory.h"
 #include "vkfd_process.h"
+#include "vkfd_userptr.h"
 #include "vkfd_vm.h"
 #include "vkfd_vram.h"
 
@@ -131,6 +132,7 @@ static int vkfd_alloc_prepare(struct vkfd_pdd *pdd,
 		return 0;
 	case VKFD_BO_USERPTR:
 		params->user_addr = untagged_addr(args->mmap_offset);
+		params->process = pdd->process;
 		return params->user_addr ? 0 : -EINVAL;
 	case VKFD_BO_DOORBELL:
 		if (args->size != VKFD_DOORBELL_SLICE_SIZE)
@@ -305,6 +307,26 @@ static_assert(sizeof(struct kfd_ioctl_map_memory_to_gpu_args) ==
 static_assert(offsetof(struct kfd_ioctl_map_memory_to_gpu_args, n_success) ==
 	      offsetof(struct kfd_ioctl_unmap_memory_from_gpu_args, n_success));
 
+/*
+ * Has the pages of a userptr there, for which process->lock is dropped. Where there is no
+ * memory any more, as upstream, the range is mapped all the same, and accesses fault.
+ */
+static int vkfd_map_user(struct vkfd_process *p, struct vkfd_pdd *pdd, struct vkfd_bo *bo,
+			 u32 idr_handle)
+{
+	int err;
+
+	lockdep_assert_held(&p->lock);
+
+	mutex_unlock(&p->lock);
+	err = vkfd_userptr_fetch(bo, current->mm, true);
+	mutex_lock(&p->lock);
+	if (err && err != -EFAULT)
+		return err;
+	/* The handle may have been freed meanwhile. */
+	return xa_load(&pdd->bos, idr_handle) == bo ? 0 : -ENOMEM;
+}
+
 static int vkfd_map_unmap(struct vkfd_process *p,
 			  struct kfd_ioctl_map_memory_to_gpu_args *args, bool map)
 {
@@ -336,6 +358,11 @@ static int vkfd_map_unmap(struct vkfd_process *p,
 	if (!bo) {
 		err = -ENOMEM;
 		goto out;
+	}
+	if (map && bo->userptr) {
+		err = vkfd_map_user(p, pdd, bo, vkfd_mem_handle_idr(args->handle));
+		if (err)
+			goto out_put;
 	}
 	for (i = args->n_success; i < args->n_devices; i++) {
 		err = map ? vkfd_map_one(p, bo, gpu_ids[i]) : vkfd_unmap_one(p, bo, gpu_ids[i]);

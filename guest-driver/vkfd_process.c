@@ -90,6 +90,7 @@ static void vkfd_process_teardown(struct work_struct *work)
 	unsigned int i;
 
 	vkfd_debugfs_proc_remove(p);
+	vkfd_userptrs_stop(p);
 	/* Queues write events and memory, events hold the signal page: in this order. */
 	vkfd_queues_fini(p);
 	vkfd_events_fini(p);
@@ -132,6 +133,7 @@ static void vkfd_process_free(struct vkfd_process *p)
 		drm_dev_put(&pdd->dev->drm);
 		kfree(pdd);
 	}
+	vkfd_userptrs_free(p);
 	put_task_struct(p->lead_thread);
 	mutex_destroy(&p->lock);
 	kfree_rcu(p, rcu);
@@ -225,6 +227,7 @@ static struct vkfd_process *vkfd_process_create(struct mm_struct *mm)
 	INIT_WORK(&p->release_work, vkfd_process_release);
 	INIT_WORK(&p->teardown_work, vkfd_process_teardown);
 	mutex_init(&p->lock);
+	vkfd_userptrs_init(p, mm);
 	p->mm = mm;
 	p->lead_thread = get_task_struct(current->group_leader);
 	p->tgid = task_tgid_nr(current);

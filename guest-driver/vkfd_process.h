@@ -15,6 +15,7 @@
 #include "vkfd_event.h"
 #include "vkfd_queue.h"
 #include "vkfd_runlist.h"
+#include "vkfd_userptr.h"
 
 struct vkfd_vm;
 struct vkfd_bo;
@@ -73,6 +74,7 @@ struct vkfd_pdd {
  *        release semantics, freed with the process
  * @events: events of the process, see vkfd_event.h
  * @queues: queues by id, see vkfd_queue.h
+ * @userptrs: registered memory, see vkfd_userptr.h
  * @debugfs: its directory in debugfs, from creation to teardown
  * @runtime_enabled: RUNTIME_ENABLE is in force; @lock
  */
@@ -91,6 +93,7 @@ struct vkfd_process {
 	struct vkfd_pdd *pdds[VKFD_MAX_GPUS];
 	struct vkfd_events events;
 	struct vkfd_process_queues queues;
+	struct vkfd_userptrs userptrs;
 	struct dentry *debugfs;
 	bool runtime_enabled;
 };

@@ -4,7 +4,8 @@
  * through BAR0 (include/vkfd/gpuvm.h). This layer knows tables and entries; which
  * ranges are in use, and when the TLB is flushed, is vkfd_vm's business.
  *
- * Every function: the caller holds vm->lock. Those that touch VRAM say so; for them
+ * Every function: the caller holds vm->lock, but vkfd_pt_refill() needs only that the range
+ * stays as it is. Those that touch VRAM say so; for them
  * the caller is in drm_dev_enter().
  */
 #ifndef VKFD_PT_H

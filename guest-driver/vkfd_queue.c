@@ -63,42 +63,87 @@ void vkfd_queue_set_doorbell(struct vkfd_queue *q)
 	vkfd_queue_write_mqd(q);
 }
 
-static bool read_user(struct vkfd_queue *q, u64 va, void *buf, size_t size)
+int vkfd_queues_load(struct vkfd_pdd *pdd, struct vkfd_queue *only)
 {
-	return !vkfd_vm_read(q->pdd->vm, va, buf, size);
+	int err;
+
+	lockdep_assert_held(&pdd->process->lock);
+
+	mutex_lock(&queues_of(pdd)->lock);
+	err = pdd->dev->sched->load(pdd, only);
+	mutex_unlock(&queues_of(pdd)->lock);
+	return err;
+}
+
+int vkfd_queues_unload(struct vkfd_pdd *pdd, struct vkfd_queue *only, bool save)
+{
+	int err;
+
+	mutex_lock(&queues_of(pdd)->lock);
+	err = pdd->dev->sched->unload(pdd, only, save);
+	mutex_unlock(&queues_of(pdd)->lock);
+	return err;
+}
+
+/* Not found any more by who takes queues off without process->lock. */
+static void erase(struct vkfd_queue *q)
+{
+	mutex_lock(&queues_of(q->pdd)->lock);
+	xa_erase(&queues_of(q->pdd)->xa, q->id);
+	mutex_unlock(&queues_of(q->pdd)->lock);
+}
+
+
+/* How far the queue has come, as memory tells while it is loaded, else its MQD. */
+static int read_rptr(struct vkfd_queue *q, u64 *rptr)
+{
+	struct vkfd_vm *vm = q->pdd->vm;
+	u32 rptr32 = 0;
+	int err;
+
+	switch (q->props.kind) {
+	case VKFD_QUEUE_PM4:
+		if (!q->loaded) {
+			*rptr = vkfd_mqd_rptr(q->mqd);
+			return 0;
+		}
+		err = vkfd_vm_read(vm, q->props.rptr_va, &rptr32, sizeof(rptr32));
+		*rptr = rptr32;
+		return err;
+	case VKFD_QUEUE_SDMA:
+		if (!q->loaded) {
+			*rptr = vkfd_mqd_sdma_rptr(q->mqd);
+			return 0;
+		}
+		break;
+	case VKFD_QUEUE_AQL:
+		break;
+	}
+	return vkfd_vm_read(vm, q->props.rptr_va, rptr, sizeof(*rptr));
 }
 
 bool vkfd_queue_has_work(struct vkfd_queue *q)
 {
 	u64 wptr = 0, rptr = 0;
-	u32 rptr32 = 0;
+	int err;
 
 	lockdep_assert_held(&q->pdd->process->lock);
 
-	if (!q->active || q->stopped || !q->pdd->vm ||
-	    !read_user(q, q->props.wptr_va, &wptr, sizeof(wptr)))
+	if (!q->active || q->stopped || !q->pdd->vm)
 		return false;
-	switch (q->props.kind) {
-	case VKFD_QUEUE_PM4:
-		/*
-		 * Both modulo the ring, which thus cannot be told full from empty: neither
-		 * can hardware, and nobody fills a ring of PM4 up.
-		 */
-		if (q->loaded && !read_user(q, q->props.rptr_va, &rptr32, sizeof(rptr32)))
-			return false;
-		if (!q->loaded)
-			rptr32 = vkfd_mqd_rptr(q->mqd);
-		return rptr32 != (wptr & (q->props.ring_size / sizeof(u32) - 1));
-	case VKFD_QUEUE_AQL:
-		return read_user(q, q->props.rptr_va, &rptr, sizeof(rptr)) && rptr != wptr;
-	case VKFD_QUEUE_SDMA:
-		if (!q->loaded)
-			rptr = vkfd_mqd_sdma_rptr(q->mqd);
-		else if (!read_user(q, q->props.rptr_va, &rptr, sizeof(rptr)))
-			return false;
-		return rptr != wptr;
-	}
-	return false;
+	err = vkfd_vm_read(q->pdd->vm, q->props.wptr_va, &wptr, sizeof(wptr));
+	if (!err)
+		err = read_rptr(q, &rptr);
+	/* Nobody can tell before the pages are back: who has work must not be forgotten. */
+	if (err)
+		return err == -EAGAIN;
+	/*
+	 * Of PM4 both are modulo the ring, which thus cannot be told full from empty: neither
+	 * can hardware, and nobody fills a ring of PM4 up.
+	 */
+	if (q->props.kind == VKFD_QUEUE_PM4)
+		wptr &= q->props.ring_size / sizeof(u32) - 1;
+	return rptr != wptr;
 }
 
 int vkfd_sdma_find(const unsigned long *used, u32 engine)
@@ -218,7 +263,7 @@ int vkfd_queue_create(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props
 			goto erase_id;
 		q->active = true;
 		/* An evicted process gets its queue, and the queue waits like the others. */
-		ret = dev->sched->load(pdd, q);
+		ret = vkfd_queues_load(pdd, q);
 		if (ret)
 			goto put;
 		vkfd_slice_want(pdd);
@@ -232,7 +277,7 @@ put:
 	q->active = false;
 	dev->sched->put(pdd);
 erase_id:
-	xa_erase(&qs->xa, q->id);
+	erase(q);
 free_vram:
 	vkfd_vram_free(dev, &q->mqd_node);
 detach:
@@ -251,7 +296,7 @@ int vkfd_queue_destroy(struct vkfd_queue *q)
 
 	lockdep_assert_held(&pdd->process->lock);
 
-	err = q->dev->sched->unload(pdd, q, false);
+	err = vkfd_queues_unload(pdd, q, false);
 	/*
 	 * Its slot and doorbell are what interrupts name it by, and the next queue gets
 	 * both: what the hardware has to say about this one is heard first.
@@ -259,7 +304,7 @@ int vkfd_queue_destroy(struct vkfd_queue *q)
 	vkfd_ih_sync(q->dev);
 	vkfd_queue_act_on_bad(q);
 	trace_queue_destroy(pdd->process->pasid, q->id, vkfd_queue_slot(q));
-	xa_erase(&queues_of(pdd)->xa, q->id);
+	erase(q);
 	pdd->queue_count--;
 	q->dev->sched->put(pdd);
 	queue_free(q);
@@ -282,7 +327,7 @@ int vkfd_queue_update(struct vkfd_queue *q, const struct vkfd_queue_props *props
 		if (err)
 			return err;
 	}
-	err = sched->unload(pdd, q, true);
+	err = vkfd_queues_unload(pdd, q, true);
 	if (err)
 		return err;
 
@@ -298,7 +343,7 @@ int vkfd_queue_update(struct vkfd_queue *q, const struct vkfd_queue_props *props
 	q->active = wanted;
 
 	/* Loading reads wptr from memory: packets that came meanwhile need no doorbell. */
-	err = sched->load(pdd, q);
+	err = vkfd_queues_load(pdd, q);
 	sched->put(pdd);
 	if (wanted)
 		vkfd_slice_want(pdd);
@@ -314,37 +359,43 @@ int vkfd_queue_set_cu_mask(struct vkfd_queue *q, u32 mask)
 	/* As upstream: an engine has no compute units, and none is an error. */
 	if (vkfd_queue_is_sdma(&q->props))
 		return 0;
-	err = q->dev->sched->unload(q->pdd, q, true);
+	err = vkfd_queues_unload(q->pdd, q, true);
 	if (err)
 		return err;
 	vkfd_mqd_set_cu_mask(q->mqd, mask, q->dev->num_cu);
 	vkfd_queue_write_mqd(q);
-	return q->dev->sched->load(q->pdd, q);
+	return vkfd_queues_load(q->pdd, q);
 }
 
 void vkfd_queue_stop(struct vkfd_queue *q)
 {
 	/* A failure has been logged; the queue is stopped either way. */
-	q->dev->sched->unload(q->pdd, q, true);
+	vkfd_queues_unload(q->pdd, q, true);
 	q->stopped = true;
 }
 
 int vkfd_queues_evict(struct vkfd_pdd *pdd)
 {
-	lockdep_assert_held(&pdd->process->lock);
+	int err = 0;
 
-	if (pdd->evicted++)
-		return 0;
-	return pdd->dev->sched->unload(pdd, NULL, true);
+	mutex_lock(&queues_of(pdd)->lock);
+	if (!pdd->evicted++)
+		err = pdd->dev->sched->unload(pdd, NULL, true);
+	mutex_unlock(&queues_of(pdd)->lock);
+	return err;
 }
 
 int vkfd_queues_restore(struct vkfd_pdd *pdd)
 {
+	int err = 0;
+
 	lockdep_assert_held(&pdd->process->lock);
 
-	if (WARN_ON_ONCE(!pdd->evicted) || --pdd->evicted)
-		return 0;
-	return pdd->dev->sched->load(pdd, NULL);
+	mutex_lock(&queues_of(pdd)->lock);
+	if (!WARN_ON_ONCE(!pdd->evicted) && !--pdd->evicted)
+		err = pdd->dev->sched->load(pdd, NULL);
+	mutex_unlock(&queues_of(pdd)->lock);
+	return err;
 }
 
 void vkfd_queues_forget(struct vkfd_pdd *pdd)
@@ -354,6 +405,7 @@ void vkfd_queues_forget(struct vkfd_pdd *pdd)
 
 	lockdep_assert_held(&pdd->process->lock);
 
+	mutex_lock(&queues_of(pdd)->lock);
 	pdd->dev->sched->forget(pdd);
 	xa_for_each(&queues_of(pdd)->xa, id, q) {
 		if (q->pdd != pdd)
@@ -363,6 +415,7 @@ void vkfd_queues_forget(struct vkfd_pdd *pdd)
 		q->stopped = true;
 		q->lost = false;
 	}
+	mutex_unlock(&queues_of(pdd)->lock);
 }
 
 void vkfd_queues_reclaim(struct vkfd_device *dev)
@@ -384,6 +437,7 @@ void vkfd_queues_init(struct vkfd_process *p)
 {
 	struct vkfd_process_queues *qs = &p->queues;
 
+	mutex_init(&qs->lock);
 	xa_init_flags(&qs->xa, XA_FLAGS_ALLOC);
 	qs->gpus = 0;
 	qs->lost = 0;
@@ -404,7 +458,7 @@ void vkfd_queues_fini(struct vkfd_process *p)
 	/* All at a time: the queues of one process off the hardware may take a while. */
 	for (i = 0; i < VKFD_MAX_GPUS; i++)
 		if (p->pdds[i])
-			p->pdds[i]->dev->sched->unload(p->pdds[i], NULL, false);
+			vkfd_queues_unload(p->pdds[i], NULL, false);
 	xa_for_each(&p->queues.xa, id, q)
 		vkfd_queue_destroy(q);
 	mutex_unlock(&p->lock);

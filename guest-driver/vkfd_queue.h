@@ -7,6 +7,7 @@
 #ifndef VKFD_QUEUE_H
 #define VKFD_QUEUE_H
 
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -24,8 +25,12 @@ struct vkfd_process;
 
 /**
  * struct vkfd_process_queues - embedded in struct vkfd_process
- * @xa: queue id -> struct vkfd_queue; changed under process->lock, also read under
- *      RCU by the interrupt path; ids from 0
+ * @lock: which queues are on the hardware: vkfd_pdd.evicted, and of struct vkfd_queue
+ *        @loaded and, while that is set, @mqd. Taken by MMU notifiers, so no memory is
+ *        allocated under it
+ * @xa: queue id -> struct vkfd_queue; changed under process->lock, removals also under
+ *      @lock, either of which serves to walk it; also read under RCU by the interrupt
+ *      path; ids from 0
  * @gpus: bit per GPU index: the process has had a queue there
  * @lost: bit per GPU index: a queue there does not stop, so the VMID is not given to
  *        anybody else; process->lock
@@ -38,6 +43,7 @@ struct vkfd_process;
  * @fault_work: acts on faults and bad packets; holds a reference to the process
  */
 struct vkfd_process_queues {
+	struct mutex lock;
 	struct xarray xa;
 	unsigned long gpus;
 	unsigned long lost;
@@ -64,8 +70,8 @@ void vkfd_queues_init(struct vkfd_process *p);
 void vkfd_queues_fini(struct vkfd_process *p);
 
 /*
- * Takes the queues of @pdd off the hardware / puts them back; nests. Caller holds
- * process->lock. Both go through all queues and return the first error. -ETIME
+ * Takes the queues of @pdd off the hardware / puts them back; nests. Caller of restore holds
+ * process->lock. Both take queues.lock, go through all queues and return the first error. -ETIME
  * (evict): one did not stop by itself and was reset, or lost its VMID; -ENODEV
  * (restore): the GPU is gone.
  */

@@ -43,7 +43,7 @@
  * @bad, @bad_source, @bad_ctx0: a bad packet nobody has acted on; fault_lock
  * @was_reset: it was reset, and nobody has acted on that; fault_lock
  *
- * process->lock, except for what does not change: @dev, @id, @doorbell_id, @hqd, @sdma, and of @props @kind and @wptr_va.
+ * process->lock, except for @loaded and @mqd (vkfd_process_queues.lock), and what does not change: @dev, @id, @doorbell_id, @hqd, @sdma, and of @props @kind and @wptr_va.
  */
 struct vkfd_queue {
 	struct rcu_head rcu;
@@ -84,7 +84,7 @@ static inline unsigned int vkfd_sdma_rlc(unsigned int sdma)
 	return sdma / VKFD_NUM_SDMA;
 }
 
-/* For the schedulers. process->lock held. */
+/* For the schedulers. process->lock and queues.lock held. */
 static inline bool vkfd_queue_may_load(const struct vkfd_queue *q)
 {
 	return q->active && !q->stopped && !q->loaded && !q->pdd->evicted &&
@@ -95,6 +95,12 @@ static inline bool vkfd_queue_may_load(const struct vkfd_queue *q)
 u64 vkfd_queue_mqd_addr(const struct vkfd_queue *q);
 void vkfd_queue_write_mqd(struct vkfd_queue *q);
 void vkfd_queue_read_mqd(struct vkfd_queue *q);
+/*
+ * Puts on the hardware, or takes off it, @only or all queues of @pdd that may be there: see
+ * vkfd_sched.h. Take queues.lock.
+ */
+int vkfd_queues_load(struct vkfd_pdd *pdd, struct vkfd_queue *only);
+int vkfd_queues_unload(struct vkfd_pdd *pdd, struct vkfd_queue *only, bool save);
 /* In the image. */
 void vkfd_queue_set_vmid(struct vkfd_queue *q, unsigned int vmid);
 /* The process has got a slice while the queue was off the hardware. process->lock held. */

@@ -23,7 +23,10 @@ enum vkfd_sched_policy {
 extern int vkfd_sched_policy;
 
 /**
- * struct vkfd_sched_ops - all with process->lock held, if not said otherwise
+ * struct vkfd_sched_ops - all with process->lock held, if not said otherwise; @load, @unload
+ * and @forget with queues.lock, too, and @unload also with that alone: an MMU notifier takes
+ * queues off. So nothing they do may allocate memory that has to be reclaimed, or take a
+ * lock under which somebody does
  * @init: in probe: memory; it ends with the binding of the driver. -errno; may be NULL
  * @start: the part is up, without queues, and may be touched: in probe, after a reset and
  *         in resume; dev->queue_lock held, nothing else. -errno; may be NULL

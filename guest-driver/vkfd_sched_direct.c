@@ -92,7 +92,7 @@ static int direct_get(struct vkfd_pdd *pdd)
 
 	vmid = VKFD_KFD_VMID_FIRST + i;
 	/* Page table changes either come before the flush of the bind or see vm->vmid. */
-	mutex_lock(&vm->lock);
+	mutex_lock(&vm->bind_lock);
 	/* Read by the interrupt path without a lock. */
 	WRITE_ONCE(dev->vmid_pasid[i], pdd->process->pasid);
 	err = vkfd_hw_vmid_bind(dev, vmid, pdd->process->pasid, vm->pd_offset);
@@ -102,7 +102,7 @@ static int direct_get(struct vkfd_pdd *pdd)
 		vm->vmid = vmid;
 		pdd->vmid = vmid;
 	}
-	mutex_unlock(&vm->lock);
+	mutex_unlock(&vm->bind_lock);
 unlock:
 	mutex_unlock(&dev->queue_lock);
 	if (err == -ENOSPC)
@@ -129,13 +129,13 @@ static void direct_put(struct vkfd_pdd *pdd)
 
 	i = pdd->vmid - VKFD_KFD_VMID_FIRST;
 	mutex_lock(&dev->queue_lock);
-	mutex_lock(&pdd->vm->lock);
+	mutex_lock(&pdd->vm->bind_lock);
 	pdd->vm->vmid = -1;
 	vkfd_hw_vmid_unbind(dev, pdd->vmid);
 	/* Unbound, a queue that never stopped faults; it must not find other tables. */
 	WRITE_ONCE(dev->vmid_pasid[i], test_bit(dev->index, &qs->lost) ? VKFD_PASID_LOST : 0);
 	pdd->vmid = -1;
-	mutex_unlock(&pdd->vm->lock);
+	mutex_unlock(&pdd->vm->bind_lock);
 	mutex_unlock(&dev->queue_lock);
 	clear_bit(dev->index, &qs->lost);
 }
@@ -209,7 +209,7 @@ static int direct_load(struct vkfd_pdd *pdd, struct vkfd_queue *only)
 	unsigned long id;
 	int err, ret = 0;
 
-	lockdep_assert_held(&pdd->process->lock);
+	lockdep_assert_held(&pdd->process->queues.lock);
 
 	xa_for_each(&pdd->process->queues.xa, id, q) {
 		if (q->pdd != pdd || (only && q != only) || !vkfd_queue_may_load(q))
@@ -226,7 +226,7 @@ static int direct_unload(struct vkfd_pdd *pdd, struct vkfd_queue *only, bool sav
 	unsigned long id;
 	int err, ret = 0;
 
-	lockdep_assert_held(&pdd->process->lock);
+	lockdep_assert_held(&pdd->process->queues.lock);
 
 	xa_for_each(&pdd->process->queues.xa, id, q) {
 		if (q->pdd != pdd || (only && q != only) || !q->loaded)
@@ -247,11 +247,11 @@ static void direct_forget(struct vkfd_pdd *pdd)
 	if (pdd->vmid < 0)
 		return;
 	mutex_lock(&dev->queue_lock);
-	mutex_lock(&pdd->vm->lock);
+	mutex_lock(&pdd->vm->bind_lock);
 	pdd->vm->vmid = -1;
 	WRITE_ONCE(dev->vmid_pasid[pdd->vmid - VKFD_KFD_VMID_FIRST], 0);
 	pdd->vmid = -1;
-	mutex_unlock(&pdd->vm->lock);
+	mutex_unlock(&pdd->vm->bind_lock);
 	mutex_unlock(&dev->queue_lock);
 }
 
@@ -280,9 +280,9 @@ static int direct_rebind(struct vkfd_pdd *pdd)
 	if (pdd->vmid < 0)
 		return 0;
 	mutex_lock(&dev->queue_lock);
-	mutex_lock(&pdd->vm->lock);
+	mutex_lock(&pdd->vm->bind_lock);
 	err = vkfd_hw_vmid_bind(dev, pdd->vmid, pdd->process->pasid, pdd->vm->pd_offset);
-	mutex_unlock(&pdd->vm->lock);
+	mutex_unlock(&pdd->vm->bind_lock);
 	mutex_unlock(&dev->queue_lock);
 	return err;
 }

@@ -119,9 +119,9 @@ static void runlist_put(struct vkfd_pdd *pdd)
 /* Whether page tables of @pdd may be in use: changes have to be followed by a flush. */
 static void set_listed(struct vkfd_pdd *pdd, bool listed)
 {
-	mutex_lock(&pdd->vm->lock);
+	mutex_lock(&pdd->vm->bind_lock);
 	pdd->vm->listed = listed;
-	mutex_unlock(&pdd->vm->lock);
+	mutex_unlock(&pdd->vm->bind_lock);
 }
 
 static void enlist(struct vkfd_queue *q)
@@ -169,7 +169,7 @@ static void unlist(struct vkfd_queue *q)
 
 static void unloaded(struct vkfd_queue *q)
 {
-	lockdep_assert_held(&q->pdd->process->lock);
+	lockdep_assert_held(&q->pdd->process->queues.lock);
 
 	q->loaded = false;
 	trace_queue_unload(q->pdd->process->pasid, q->id, vkfd_queue_slot(q));
@@ -264,7 +264,7 @@ static bool settle(struct vkfd_pdd *pdd, struct vkfd_queue *only)
 	unsigned long id;
 	bool any = false;
 
-	lockdep_assert_held(&pdd->process->lock);
+	lockdep_assert_held(&pdd->process->queues.lock);
 	lockdep_assert_held(&pdd->dev->queue_lock);
 
 	xa_for_each(&pdd->process->queues.xa, id, q) {
@@ -285,7 +285,7 @@ static int runlist_load(struct vkfd_pdd *pdd, struct vkfd_queue *only)
 	unsigned long id;
 	int err;
 
-	lockdep_assert_held(&pdd->process->lock);
+	lockdep_assert_held(&pdd->process->queues.lock);
 
 	xa_for_each(&pdd->process->queues.xa, id, q)
 		any |= q->pdd == pdd && (!only || q == only) && vkfd_queue_may_load(q);
@@ -315,7 +315,7 @@ static int runlist_unload(struct vkfd_pdd *pdd, struct vkfd_queue *only, bool sa
 	int err = 0, ret;
 	bool lost;
 
-	lockdep_assert_held(&pdd->process->lock);
+	lockdep_assert_held(&pdd->process->queues.lock);
 
 	mutex_lock(&dev->queue_lock);
 	lost = settle(pdd, only);
@@ -345,7 +345,7 @@ unlock:
 
 static void runlist_forget(struct vkfd_pdd *pdd)
 {
-	lockdep_assert_held(&pdd->process->lock);
+	lockdep_assert_held(&pdd->process->queues.lock);
 
 	mutex_lock(&pdd->dev->queue_lock);
 	if (pdd->runlist.count)

@@ -25,7 +25,6 @@
 #include "vkfd_doorbell.h"
 #include "vkfd_process.h"
 #include "vkfd_queue_int.h"
-#include "vkfd_sched.h"
 #include "vkfd_trace.h"
 #include "vkfd_vm.h"
 
@@ -296,7 +295,7 @@ static int take(struct vkfd_pdd *pdd)
 	mutex_unlock(&db->lock);
 	vkfd_doorbell_unmap(pdd);
 	/* Queues that do not stop are stopped for good, which has been logged. */
-	pdd->dev->sched->unload(pdd, NULL, true);
+	vkfd_queues_unload(pdd, NULL, true);
 	busy = has_work(pdd);
 
 	mutex_lock(&db->lock);
@@ -345,7 +344,7 @@ static void grant(struct vkfd_pdd *pdd, int index)
 		if (q->pdd == pdd)
 			vkfd_queue_set_doorbell(q);
 	update_bos(pdd);
-	err = pdd->dev->sched->load(pdd, NULL);
+	err = vkfd_queues_load(pdd, NULL);
 	/* A part that is away, or about to be reset, runs nothing. */
 	if (err && err != -ENODEV && err != -EIO)
 		drm_err_ratelimited(&pdd->dev->drm,

@@ -132,10 +132,20 @@ void vkfd_smi_eviction(struct vkfd_device *dev, struct vkfd_process *p, int trig
 					       trigger));
 }
 
-void vkfd_smi_restore(struct vkfd_device *dev, struct vkfd_process *p)
+static void restore(struct vkfd_device *dev, struct vkfd_process *p, char how)
 {
 	add_event(dev, p->tgid, KFD_SMI_EVENT_QUEUE_RESTORE,
-		  KFD_EVENT_FMT_QUEUE_RESTORE(ktime_get_boottime_ns(), p->tgid, dev->gpu_id, '0'));
+		  KFD_EVENT_FMT_QUEUE_RESTORE(ktime_get_boottime_ns(), p->tgid, dev->gpu_id, how));
+}
+
+void vkfd_smi_restore(struct vkfd_device *dev, struct vkfd_process *p)
+{
+	restore(dev, p, '0');
+}
+
+void vkfd_smi_restore_later(struct vkfd_device *dev, struct vkfd_process *p)
+{
+	restore(dev, p, 'R');
 }
 
 void vkfd_smi_reset(struct vkfd_device *dev, bool done, const char *cause)

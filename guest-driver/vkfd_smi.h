@@ -19,6 +19,8 @@ void vkfd_smi_vm_fault(struct vkfd_device *dev, struct vkfd_process *p);
 /* @trigger: enum KFD_QUEUE_EVICTION_TRIGGERS */
 void vkfd_smi_eviction(struct vkfd_device *dev, struct vkfd_process *p, int trigger);
 void vkfd_smi_restore(struct vkfd_device *dev, struct vkfd_process *p);
+/* It was tried and will be tried again. */
+void vkfd_smi_restore_later(struct vkfd_device *dev, struct vkfd_process *p);
 void vkfd_smi_reset(struct vkfd_device *dev, bool done, const char *cause);
 
 #endif /* VKFD_SMI_H */

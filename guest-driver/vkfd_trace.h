@@ -159,6 +159,43 @@ DEFINE_EVENT(slice, slice_evict, TP_PROTO(u32 pasid, u32 slice, bool busy),
 DEFINE_EVENT(slice, slice_grant, TP_PROTO(u32 pasid, u32 slice, bool busy),
 	     TP_ARGS(pasid, slice, busy));
 
+/* Pages of registered memory go away; @event: enum mmu_notifier_event. */
+TRACE_EVENT(userptr_invalidate,
+	TP_PROTO(u32 pasid, u64 start, u64 end, u32 event),
+	TP_ARGS(pasid, start, end, event),
+	TP_STRUCT__entry(
+		__field(u64, start)
+		__field(u64, end)
+		__field(u32, pasid)
+		__field(u32, event)
+	),
+	TP_fast_assign(
+		__entry->start = start;
+		__entry->end = end;
+		__entry->pasid = pasid;
+		__entry->event = event;
+	),
+	TP_printk("pasid 0x%x 0x%llx..0x%llx event %u", __entry->pasid, __entry->start,
+		  __entry->end, __entry->event)
+);
+
+/* The queues of a process go off a GPU as memory is away, or are put back; @gpu: its index. */
+DECLARE_EVENT_CLASS(process,
+	TP_PROTO(u32 pasid, u32 gpu),
+	TP_ARGS(pasid, gpu),
+	TP_STRUCT__entry(
+		__field(u32, pasid)
+		__field(u32, gpu)
+	),
+	TP_fast_assign(
+		__entry->pasid = pasid;
+		__entry->gpu = gpu;
+	),
+	TP_printk("pasid 0x%x gpu %u", __entry->pasid, __entry->gpu)
+);
+DEFINE_EVENT(process, process_evict, TP_PROTO(u32 pasid, u32 gpu), TP_ARGS(pasid, gpu));
+DEFINE_EVENT(process, process_restore, TP_PROTO(u32 pasid, u32 gpu), TP_ARGS(pasid, gpu));
+
 #endif /* VKFD_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH

@@ -13,6 +13,7 @@
 #include "vkfd_hw.h"
 #include "vkfd_process.h"
 #include "vkfd_pt.h"
+#include "vkfd_userptr.h"
 #include "vkfd_vm.h"
 
 struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev)
@@ -26,6 +27,7 @@ struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev)
 	vm->dev = dev;
 	vm->vmid = -1;
 	mutex_init(&vm->lock);
+	mutex_init(&vm->bind_lock);
 	mt_init(&vm->mappings);
 
 	if (vkfd_hw_enter(dev, &idx)) {
@@ -38,6 +40,7 @@ struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev)
 	if (IS_ERR(vm->root)) {
 		int err = PTR_ERR(vm->root);
 
+		mutex_destroy(&vm->bind_lock);
 		mutex_destroy(&vm->lock);
 		kfree(vm);
 		return ERR_PTR(err);
@@ -52,6 +55,7 @@ void vkfd_vm_destroy(struct vkfd_vm *vm)
 
 	mtree_destroy(&vm->mappings);
 	vkfd_pt_destroy(vm->dev, vm->root);
+	mutex_destroy(&vm->bind_lock);
 	mutex_destroy(&vm->lock);
 	kfree(vm);
 }
@@ -77,11 +81,13 @@ void vkfd_vm_release(struct vkfd_vm *vm)
 	mutex_unlock(&vm->lock);
 }
 
-/* Caller holds vm->lock and is in drm_dev_enter(). */
+/*
+ * Tables were changed; caller is in vkfd_hw_enter(). Who binds the VM from now on does so
+ * after the changes, by bind_lock, and flushes itself.
+ */
 static void vkfd_vm_flush(struct vkfd_vm *vm)
 {
-	lockdep_assert_held(&vm->lock);
-
+	mutex_lock(&vm->bind_lock);
 	/* Page-table writes before the register write that starts the invalidation. */
 	wmb();
 	/* A VM without VMID is flushed when it is bound to one, by whomever. */
@@ -89,6 +95,7 @@ static void vkfd_vm_flush(struct vkfd_vm *vm)
 		vkfd_hiq_flush_tlb(vm->dev, vm->process->pasid);
 	else if (vm->vmid >= 0 && vkfd_hw_flush_tlb(vm->dev, vm->vmid))
 		dev_err_ratelimited(vm->dev->drm.dev, "TLB of VMID %d not flushed\n", vm->vmid);
+	mutex_unlock(&vm->bind_lock);
 }
 
 static u64 vkfd_vm_bo_pages(struct vkfd_bo *bo)
@@ -117,12 +124,15 @@ struct vkfd_vm_map_ctx {
 	struct vkfd_vm *vm;
 	struct vkfd_bo *bo;
 	u64 bo_pages;
+	bool empty;
 };
 
 static u64 vkfd_vm_pte(void *data, u64 index)
 {
 	struct vkfd_vm_map_ctx *ctx = data;
 
+	if (ctx->empty)
+		return 0;
 	/* AQL queue memory: the second half is the first again. */
 	if (index >= ctx->bo_pages)
 		index -= ctx->bo_pages;
@@ -136,6 +146,8 @@ int vkfd_vm_map_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
 		.vm = vm,
 		.bo = bo,
 		.bo_pages = vkfd_bo_size(bo) >> AMDGPU_GPU_PAGE_SHIFT,
+		/* Those of user memory are not this lock's: see vkfd_vm_write_user(). */
+		.empty = bo->userptr,
 	};
 	LIST_HEAD(empty);
 	int err, idx;
@@ -164,6 +176,8 @@ int vkfd_vm_map_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
 out:
 	mutex_unlock(&vm->lock);
 	vkfd_hw_exit(idx);
+	if (!err && bo->userptr)
+		vkfd_userptr_attach(bo, vm->dev->index);
 	return err;
 }
 
@@ -187,6 +201,28 @@ void vkfd_vm_refill_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
 	vkfd_hw_exit(idx);
 }
 
+int vkfd_vm_write_user(struct vkfd_vm *vm, struct vkfd_bo *bo, bool valid)
+{
+	struct vkfd_vm_map_ctx ctx = {
+		.vm = vm,
+		.bo = bo,
+		.bo_pages = vkfd_bo_size(bo) >> AMDGPU_GPU_PAGE_SHIFT,
+		.empty = !valid,
+	};
+	int idx;
+
+	if (!vkfd_hw_enter(vm->dev, &idx))
+		return -ENODEV;
+	/*
+	 * Without vm->lock: the tables of a mapped BO stay, and who makes or frees others
+	 * changes other entries of the directories.
+	 */
+	vkfd_pt_refill(vm->dev, vm->root, bo->va, vkfd_vm_bo_pages(bo), vkfd_vm_pte, &ctx);
+	vkfd_vm_flush(vm);
+	vkfd_hw_exit(idx);
+	return 0;
+}
+
 int vkfd_vm_read(struct vkfd_vm *vm, u64 va, void *buf, size_t size)
 {
 	struct vkfd_bo *bo;
@@ -208,6 +244,8 @@ int vkfd_vm_unmap_bo(struct vkfd_vm *vm, struct vkfd_bo *bo)
 	int err = 0, idx;
 	bool live;
 
+	if (bo->userptr)
+		vkfd_userptr_detach(bo, vm->dev->index);
 	live = vkfd_hw_enter(vm->dev, &idx);
 	mutex_lock(&vm->lock);
 	if (mtree_load(&vm->mappings, pn) != bo) {

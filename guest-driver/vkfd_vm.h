@@ -19,13 +19,15 @@ struct vkfd_pt;
 /**
  * struct vkfd_vm
  * @dev: the GPU; the open file keeps it
- * @lock: page tables, @mappings, @process, @vmid, @listed
+ * @lock: page tables, @mappings, @process; memory is allocated under it
+ * @bind_lock: @vmid, @listed; held while the TLB is flushed. Inside @lock, and without it in
+ *             what an MMU notifier calls
  * @root: root directory
  * @pd_offset: VRAM offset of the root directory
  * @process: the process that acquired this VM, NULL for a graphics VM; no reference
  *           (the process holds the file, the file holds the VM)
  * @vmid: hardware context while queues run, else -1. Set by the queue code under
- *        dev->queue_lock and @lock.
+ *        dev->queue_lock and @bind_lock.
  * @listed: queues that use it are in the run list: the firmware may have it on a VMID at
  *          any time. Set as @vmid.
  * @generation: of @dev when the VM was made: tables of before a reset are never used
@@ -36,6 +38,7 @@ struct vkfd_pt;
 struct vkfd_vm {
 	struct vkfd_device *dev;
 	struct mutex lock;
+	struct mutex bind_lock;
 	struct vkfd_pt *root;
 	u64 pd_offset;
 	struct vkfd_process *process;
@@ -76,8 +79,16 @@ int vkfd_vm_unmap_bo(struct vkfd_vm *vm, struct vkfd_bo *bo);
 void vkfd_vm_refill_bo(struct vkfd_vm *vm, struct vkfd_bo *bo);
 
 /*
+ * For vkfd_userptr.c: writes the entries of a mapped userptr @bo, invalid ones unless @valid,
+ * and flushes the TLB. -ENODEV: the hardware is away. Under vkfd_userptrs.lock, which keeps
+ * @bo mapped; takes no other lock than bind_lock, and allocates nothing.
+ */
+int vkfd_vm_write_user(struct vkfd_vm *vm, struct vkfd_bo *bo, bool valid);
+
+/*
  * What the GPU would read at @va, in one page. -EFAULT: not mapped, or not memory;
- * -EIO: VRAM of a part that is away. Takes vm->lock.
+ * -EIO: VRAM of a part that is away; -EAGAIN: user memory whose pages are away. Takes
+ * vm->lock, and for user memory vkfd_userptrs.lock.
  */
 int vkfd_vm_read(struct vkfd_vm *vm, u64 va, void *buf, size_t size);
 
