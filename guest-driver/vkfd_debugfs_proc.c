@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * /sys/kernel/debug/kfd/proc/<pid>: events, the events of a process, one a line; userptr,
- * counters of its registered memory.
+ * counters of its registered memory; svm, of that under the SVM interface.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -60,6 +60,13 @@ static int userptr_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(userptr);
 
+static int svm_show(struct seq_file *m, void *unused)
+{
+	vkfd_svm_show(m, m->private);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(svm);
+
 void vkfd_debugfs_proc_add(struct vkfd_process *p)
 {
 	char name[16];
@@ -69,6 +76,8 @@ void vkfd_debugfs_proc_add(struct vkfd_process *p)
 	p->debugfs = debugfs_create_dir(name, vkfd_proc_dir);
 	debugfs_create_file("events", 0400, p->debugfs, p, &events_fops);
 	debugfs_create_file("userptr", 0400, p->debugfs, p, &userptr_fops);
+	if (vkfd_svm_enabled)
+		debugfs_create_file("svm", 0400, p->debugfs, p, &svm_fops);
 }
 
 void vkfd_debugfs_proc_remove(struct vkfd_process *p)

@@ -35,6 +35,7 @@
 #include "vkfd_recovery.h"
 #include "vkfd_reset.h"
 #include "vkfd_sched.h"
+#include "vkfd_svm.h"
 #include "vkfd_topology.h"
 #include "vkfd_userptr.h"
 #include "vkfd_vram.h"
@@ -158,6 +159,7 @@ static void vkfd_gone(struct vkfd_device *dev)
 	/* drm_dev_unplug() zapped what is mapped through the render node; this is the rest */
 	vkfd_chardev_revoke(dev->gpu_id);
 	vkfd_events_device_gone(dev, true);
+	vkfd_svm_dma_revoke(dev);
 	vkfd_bo_dma_revoke(dev);
 	vkfd_vram_fini(dev);
 }

@@ -25,6 +25,7 @@
 #include "vkfd_gem.h"
 #include "vkfd_memory.h"
 #include "vkfd_process.h"
+#include "vkfd_svm.h"
 #include "vkfd_userptr.h"
 #include "vkfd_vm.h"
 #include "vkfd_vram.h"
@@ -148,6 +149,15 @@ static int vkfd_alloc_prepare(struct vkfd_pdd *pdd,
 	return -EINVAL;
 }
 
+/* Whether memory of the same addresses is under the SVM interface: as upstream, not both. */
+static bool vkfd_is_svm(struct vkfd_process *p, const struct vkfd_bo_params *params)
+{
+	if (params->user_addr && vkfd_svm_overlaps(p, params->user_addr, params->size))
+		return true;
+	/* VRAM may have no address. */
+	return params->va && vkfd_svm_overlaps(p, params->va, params->size);
+}
+
 /* Gives @bo a handle in @pdd, which then owns the caller's reference. */
 static int vkfd_alloc_publish(struct vkfd_pdd *pdd, struct vkfd_bo *bo, u32 *handle)
 {
@@ -185,11 +195,14 @@ int vkfd_ioctl_alloc_memory(struct file *filep, struct vkfd_process *p, void *da
 	if (!args->size)
 		return -EINVAL;
 
+	vkfd_svm_settle(p);
 	mutex_lock(&p->lock);
 	pdd = vkfd_process_get_bound_pdd(p, args->gpu_id);
 	err = PTR_ERR_OR_ZERO(pdd);
 	if (!err)
 		err = vkfd_alloc_prepare(pdd, args, &params);
+	if (!err && vkfd_is_svm(p, &params))
+		err = -EADDRINUSE;
 	mutex_unlock(&p->lock);
 	if (err)
 		return err;
@@ -344,6 +357,7 @@ static int vkfd_map_unmap(struct vkfd_process *p,
 			   array_size(args->n_devices, sizeof(*gpu_ids))))
 		return -EFAULT;
 
+	vkfd_svm_settle(p);
 	mutex_lock(&p->lock);
 	bo = vkfd_bo_by_handle(p, args->handle, &pdd);
 	if (IS_ERR(bo)) {

@@ -15,6 +15,7 @@
 #include "vkfd_event.h"
 #include "vkfd_queue.h"
 #include "vkfd_runlist.h"
+#include "vkfd_svm.h"
 #include "vkfd_userptr.h"
 
 struct vkfd_vm;
@@ -75,6 +76,7 @@ struct vkfd_pdd {
  * @events: events of the process, see vkfd_event.h
  * @queues: queues by id, see vkfd_queue.h
  * @userptrs: registered memory, see vkfd_userptr.h
+ * @svm: memory by attributes, see vkfd_svm.h
  * @debugfs: its directory in debugfs, from creation to teardown
  * @runtime_enabled: RUNTIME_ENABLE is in force; @lock
  */
@@ -94,6 +96,7 @@ struct vkfd_process {
 	struct vkfd_events events;
 	struct vkfd_process_queues queues;
 	struct vkfd_userptrs userptrs;
+	struct vkfd_svm svm;
 	struct dentry *debugfs;
 	bool runtime_enabled;
 };
