@@ -40,29 +40,7 @@ static unsigned long range_size(const struct vkfd_bo *bo)
 	return vkfd_bo_size(bo);
 }
 
-/* Whether all of the range is mapped but some of it may not be written. */
-static bool is_read_only(struct mm_struct *mm, unsigned long addr, unsigned long size)
-{
-	unsigned long end = addr + size;
-	struct vm_area_struct *vma;
-	bool read_only = false;
-
-	mmap_read_lock(mm);
-	while (addr < end) {
-		vma = vma_lookup(mm, addr);
-		if (!vma || !(vma->vm_flags & VM_READ)) {
-			read_only = false;
-			break;
-		}
-		if (!(vma->vm_flags & VM_WRITE))
-			read_only = true;
-		addr = vma->vm_end;
-	}
-	mmap_read_unlock(mm);
-	return read_only;
-}
-
-/* The pages as of @seq into @pfns. -EBUSY: that is over. */
+/* The pages as of @seq into @pfns. -EBUSY: that is over; -EPERM: some may not be written. */
 static int look_up(struct vkfd_userptr *up, struct mm_struct *mm, unsigned long seq, bool write,
 		   unsigned long *pfns)
 {
@@ -220,7 +198,7 @@ static int fetch_once(struct vkfd_userptr *up, struct mm_struct *mm, unsigned lo
 
 	seq = mmu_interval_read_begin(&up->mni);
 	err = look_up(up, mm, seq, true, pfns);
-	if (err == -EFAULT && is_read_only(mm, bo->user_addr, range_size(bo))) {
+	if (err == -EPERM) {
 		/* The GPU gets no more than the process has: entries without W. */
 		read_only = true;
 		err = look_up(up, mm, seq, false, pfns);

@@ -125,7 +125,7 @@ static uint32_t *room(struct raw_queue *q, unsigned int dw)
 	uint32_t *p = q->ring + at;
 
 	for (; at + dw > RAW_RING_BYTES / 4 && at < RAW_RING_BYTES / 4; at++, next++)
-		p = sdma ? sdma_nop(p, 1) : pm4_nop1(p);
+		p = sdma ? sdma_nop(p, 0) : pm4_nop1(p);
 	if (at == RAW_RING_BYTES / 4)
 		p = q->ring;
 	q->next = sdma ? next * 4 : next;
@@ -162,6 +162,14 @@ void raw_put_gate(struct raw_queue *q, volatile uint64_t *at, uint32_t value)
 	uint32_t *p = room(q, PM4_WAIT_MEM_DW);
 
 	q->next += (uint64_t)(pm4_wait_mem(p, gpu_va(at), WAIT_REG_MEM_EQ, value, ~0u) - p);
+}
+
+void raw_put_copy(struct raw_queue *q, volatile void *dst, const volatile void *src,
+		  uint32_t bytes)
+{
+	uint32_t *p = room(q, SDMA_PKT_COPY_LINEAR_DW);
+
+	q->next += (uint64_t)(sdma_copy(p, gpu_va(dst), gpu_va(src), bytes) - p) * 4;
 }
 
 void raw_publish(struct raw_queue *q)

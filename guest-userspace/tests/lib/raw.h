@@ -64,6 +64,9 @@ int raw_queue_destroy(struct raw_queue *q);
  */
 void raw_put_write(struct raw_queue *q, volatile uint64_t *at, uint64_t value);
 void raw_put_gate(struct raw_queue *q, volatile uint64_t *at, uint32_t value);
+/* SDMA only: that copies @bytes. */
+void raw_put_copy(struct raw_queue *q, volatile void *dst, const volatile void *src,
+		  uint32_t bytes);
 /* The write pointer in memory; that and the doorbell. */
 void raw_publish(struct raw_queue *q);
 void raw_submit(struct raw_queue *q);
