@@ -142,7 +142,7 @@ static void range_remove(struct vkfd_svm_range *r)
 /* Makes @r end before page @at of it, and a range of the rest, as @r is. */
 static int range_split(struct vkfd_svm_range *r, unsigned long at)
 {
-	unsigned long n = vkfd_svm_npages(r), rest = n - at;
+	unsigned long i, n = vkfd_svm_npages(r), rest = n - at;
 	struct vkfd_process *p = r->process;
 	struct vkfd_svm_range *tail;
 	unsigned int gpu;
@@ -170,8 +170,10 @@ static int range_split(struct vkfd_svm_range *r, unsigned long at)
 	tail->gpus = r->gpus;
 	tail->stale = r->stale;
 	tail->uptodate = r->uptodate;
+	tail->missing = r->missing;
 	tail->holes = r->holes;
-	bitmap_shift_right(tail->gone, r->gone, at, n);
+	for (i = find_next_bit(r->gone, n, at); i < n; i = find_next_bit(r->gone, n, i + 1))
+		__set_bit(i - at, tail->gone);
 	if (r->pfns)
 		memcpy(tail->pfns, r->pfns + at, rest * sizeof(*r->pfns));
 	for (gpu = 0; gpu < VKFD_MAX_GPUS; gpu++)

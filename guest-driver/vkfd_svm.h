@@ -68,6 +68,8 @@ struct vkfd_svm_attrs {
  * @gpus: bit per GPU index: its page tables have room for the range
  * @stale: of @gpus: entries that could not be written, since the part was away
  * @uptodate: pages that can be had have been looked up, and nothing has changed since
+ * @missing: there was no memory for some of them, at the last look. Nobody looks again before
+ *           something changes, or the program asks
  * @holes: there are bits in @gone
  * @gone: bit per page: the process has unmapped it. It is never looked up again, even if
  *        there is new memory now
@@ -86,6 +88,7 @@ struct vkfd_svm_range {
 	unsigned long gpus;
 	unsigned long stale;
 	bool uptodate;
+	bool missing;
 	bool holes;
 	unsigned long *gone;
 	unsigned long *pfns;

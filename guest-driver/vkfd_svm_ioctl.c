@@ -199,7 +199,7 @@ static int set_ranges(struct vkfd_process *p, const struct kfd_ioctl_svm_args *a
 	for (r = vkfd_svm_first(p, start, last); r; r = vkfd_svm_next(r, start, last)) {
 		attrs = apply(p, &r->attrs, args);
 		if (same(&attrs, &r->attrs) && (attrs.access | attrs.in_place) == r->gpus &&
-		    (r->uptodate || !r->gpus))
+		    (!r->gpus || (r->uptodate && !r->missing)))
 			continue;
 		mutex_lock(&p->userptrs.lock);
 		if (attrs.flags != r->attrs.flags) {
@@ -238,7 +238,7 @@ static int set_attr(struct vkfd_process *p, const struct kfd_ioctl_svm_args *arg
 	list_for_each_entry_safe(r, next, &list, link) {
 		list_del_init(&r->link);
 		err = vkfd_svm_set_gpus(r, r->attrs.access | r->attrs.in_place);
-		if (!err && !r->uptodate)
+		if (!err && (!r->uptodate || r->missing))
 			err = vkfd_svm_fetch(r, current->mm, true);
 		ret = err ?: ret;
 		if (err == -EINTR)

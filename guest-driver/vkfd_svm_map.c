@@ -353,6 +353,7 @@ static int publish(struct vkfd_svm_range *r, unsigned long seq, const unsigned l
 		}
 	}
 	r->uptodate = true;
+	r->missing = err;
 	if (first < n)
 		write_entries(r, first, last - first + 1, false);
 	mutex_unlock(&p->userptrs.lock);

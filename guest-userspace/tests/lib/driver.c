@@ -47,6 +47,20 @@ int driver_set_parameter(const char *name, const char *value)
 	return err;
 }
 
+bool driver_flag(const char *name)
+{
+	char path[128];
+	FILE *f;
+	int c;
+
+	snprintf(path, sizeof(path), "/sys/module/vkfd/parameters/%s", name);
+	f = fopen(path, "re");
+	c = f ? fgetc(f) : EOF;
+	if (f)
+		fclose(f);
+	return c == 'Y';
+}
+
 int driver_sched_policy(void)
 {
 	return (int)module_number("/sys/module/vkfd/parameters/sched_policy");
@@ -54,13 +68,19 @@ int driver_sched_policy(void)
 
 bool driver_reload(int policy)
 {
-	const char *path = getenv("VKFD_DRIVER");
 	char parameters[32];
+
+	snprintf(parameters, sizeof(parameters), "sched_policy=%d", policy);
+	return driver_load_with(parameters);
+}
+
+bool driver_load_with(const char *parameters)
+{
+	const char *path = getenv("VKFD_DRIVER");
 	unsigned int i;
 	long err;
 	int fd;
 
-	snprintf(parameters, sizeof(parameters), "sched_policy=%d", policy);
 	fd = open(path ? path : "", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;

@@ -20,6 +20,9 @@ unsigned int scaled(unsigned int full, unsigned int part);
 /* Sets parameter @name of the module: 0 or the negative errno. */
 int driver_set_parameter(const char *name, const char *value);
 
+/* Whether boolean parameter @name is on. */
+bool driver_flag(const char *name);
+
 /* The module's sched_policy: 0 and 1 scheduler firmware, 2 none; -1 on failure. */
 int driver_sched_policy(void);
 
@@ -28,6 +31,8 @@ int driver_sched_policy(void);
  * counters start at 0. False, with errno: it cannot be unloaded, or not loaded again.
  */
 bool driver_reload(int policy);
+/* The same with any parameters, "name=value name=value". */
+bool driver_load_with(const char *parameters);
 
 /*
  * PASID of this process in interrupt entries made up for it. 0 where the driver assigns
