@@ -366,6 +366,26 @@ bool vkfd_svm_overlaps(struct vkfd_process *p, u64 addr, u64 size)
 	return found;
 }
 
+bool vkfd_svm_always_mapped(struct vkfd_pdd *pdd, u64 addr, u64 size)
+{
+	unsigned long at = addr >> PAGE_SHIFT, last = (addr + size - 1) >> PAGE_SHIFT;
+	struct vkfd_process *p = pdd->process;
+	struct vkfd_svm_range *r;
+	bool mapped = true;
+
+	if (!vkfd_svm_enabled)
+		return false;
+	mutex_lock(&p->userptrs.lock);
+	while (mapped && at <= last) {
+		r = vkfd_svm_first(p, at, at);
+		mapped = r && test_bit(pdd->dev->index, &r->gpus) &&
+			 r->attrs.flags & KFD_IOCTL_SVM_FLAG_GPU_ALWAYS_MAPPED;
+		at = mapped ? r->node.last + 1 : at;
+	}
+	mutex_unlock(&p->userptrs.lock);
+	return mapped;
+}
+
 void vkfd_svm_show(struct seq_file *m, struct vkfd_process *p)
 {
 	unsigned long ranges = 0, pages = 0, present = 0, mapped = 0, i, chunks = 0;

@@ -23,6 +23,7 @@
 
 struct file;
 struct seq_file;
+struct vkfd_pdd;
 struct vkfd_process;
 
 /* No range is longer, or crosses a multiple of it. As upstream with 1 GiB of VRAM. */
@@ -151,6 +152,12 @@ struct vkfd_svm_range *vkfd_svm_next(struct vkfd_svm_range *r, unsigned long sta
 void vkfd_svm_settle(struct vkfd_process *p);
 bool vkfd_svm_overlaps(struct vkfd_process *p, u64 addr, u64 size);
 
+/*
+ * Whether the GPU of @pdd has all of it, and keeps it: flag GPU_ALWAYS_MAPPED. Of what a
+ * queue needs, upstream takes the save area from such memory. process->lock held.
+ */
+bool vkfd_svm_always_mapped(struct vkfd_pdd *pdd, u64 addr, u64 size);
+
 /* For debugfs. Takes both locks. */
 void vkfd_svm_show(struct seq_file *m, struct vkfd_process *p);
 
@@ -171,9 +178,6 @@ void vkfd_svm_rewrite(struct vkfd_svm_range *r);
  * are there; -EINTR; -ENOMEM; -EAGAIN: not @patient.
  */
 int vkfd_svm_fetch(struct vkfd_svm_range *r, struct mm_struct *mm, bool patient);
-
-/* What the GPUs read at @addr, in one page: as vkfd_vm_read(). Takes vkfd_userptrs.lock. */
-int vkfd_svm_read(struct vkfd_process *p, u64 addr, void *buf, size_t len);
 
 /*
  * For vkfd_userptr_restore.c: fetches what is away. True: nothing will be gained by trying

@@ -6,7 +6,6 @@
  */
 #include <linux/bitmap.h>
 #include <linux/dma-mapping.h>
-#include <linux/highmem.h>
 #include <linux/hmm.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
@@ -489,28 +488,6 @@ int vkfd_svm_set_gpus(struct vkfd_svm_range *r, unsigned long gpus)
 	if (gained)
 		r->uptodate = false;
 	r->gpus |= gained;
-	mutex_unlock(&p->userptrs.lock);
-	return err;
-}
-
-int vkfd_svm_read(struct vkfd_process *p, u64 addr, void *buf, size_t len)
-{
-	unsigned long pn = addr >> PAGE_SHIFT, pfn;
-	struct vkfd_svm_range *r;
-	int err = -EFAULT;
-	void *page;
-
-	mutex_lock(&p->userptrs.lock);
-	r = vkfd_svm_first(p, pn, pn);
-	pfn = r && r->pfns ? r->pfns[pn - r->node.start] : 0;
-	if (pfn) {
-		page = kmap_local_page(hmm_pfn_to_page(pfn));
-		memcpy(buf, page + offset_in_page(addr), len);
-		kunmap_local(page);
-		err = 0;
-	} else if (r && r->gpus && !r->uptodate) {
-		err = -EAGAIN;
-	}
 	mutex_unlock(&p->userptrs.lock);
 	return err;
 }

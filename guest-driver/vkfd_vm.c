@@ -306,11 +306,7 @@ int vkfd_vm_read(struct vkfd_vm *vm, u64 va, void *buf, size_t size)
 	mutex_lock(&vm->lock);
 	/* A mapped BO is not freed, and it cannot be unmapped now. */
 	bo = mtree_load(&vm->mappings, va >> AMDGPU_GPU_PAGE_SHIFT);
-	if (offset_in_page(va) + size > PAGE_SIZE)
-		err = -EFAULT;
-	else if (!bo && vm->process)
-		err = vkfd_svm_read(vm->process, va, buf, size);
-	else if (bo)
+	if (bo && offset_in_page(va) + size <= PAGE_SIZE)
 		err = vkfd_bo_access(bo, (va - bo->va) % vkfd_bo_size(bo), buf, size, false);
 	mutex_unlock(&vm->lock);
 	return err;

@@ -18,6 +18,7 @@
 #include "driver.h"
 #include "gpu.h"
 #include "queue.h"
+#include "sdma_queue.h"
 #include "svm.h"
 #include "tap.h"
 #include "user.h"
@@ -437,6 +438,43 @@ static void two(void *arg)
 	user_close(&u);
 }
 
+/*
+ * By the thunk, whose host memory and save areas of queues then are plain memory, and which
+ * registers nothing by address.
+ */
+static void by_thunk(void *arg)
+{
+	volatile uint64_t *mem;
+	struct sdma_queue sq;
+	struct queue q;
+	struct gpu g;
+	uint32_t *p;
+
+	(void)arg;
+	if (gpu_open(&g) != HSAKMT_STATUS_SUCCESS)
+		tap_bail("no GPU");
+	tap_ok(g.props.Capability.ui32.SVMAPISupported, "thunk: it knows that there is SVM");
+	tap_is(queue_create(&q, &g, GPU_PAGE), HSAKMT_STATUS_SUCCESS, "thunk: a compute queue");
+	tap_is(sdma_queue_create(&sq, &g, GPU_PAGE), HSAKMT_STATUS_SUCCESS, "thunk: an SDMA queue");
+	mem = (volatile uint64_t *)user_pages(SIZE);
+	tap_is(hsaKmtRegisterMemory((void *)mem, SIZE), HSAKMT_STATUS_SUCCESS, "thunk: memory registered");
+	tap_is(hsaKmtMapMemoryToGPU((void *)mem, SIZE, NULL), HSAKMT_STATUS_SUCCESS, "thunk: and mapped");
+	p = queue_reserve_wait(&q, PM4_WRITE64_DW, LONG_MS);
+	if (!p)
+		tap_bail("no room in the ring");
+	queue_commit(&q, pm4_write64(p, gpu_va(mem), 51));
+	queue_submit(&q);
+	tap_ok(wait_word(mem, 51, LONG_MS), "thunk: the compute queue writes it");
+	p = sdma_queue_reserve(&sq, SDMA_PKT_COPY_LINEAR_DW);
+	sdma_queue_commit(&sq, sdma_copy(p, gpu_va(mem + 1), gpu_va(mem), 8));
+	sdma_queue_submit(&sq);
+	tap_ok(wait_word(mem + 1, 51, LONG_MS), "thunk: the SDMA queue copies it");
+	tap_ok(svm_counter("present") >= (int64_t)PAGES, "thunk: as plain memory");
+	queue_destroy(&q);
+	sdma_queue_destroy(&sq);
+	gpu_close();
+}
+
 /* bug 29, 31: ends in the midst of what it does to its memory. */
 static void die(unsigned int how)
 {
@@ -455,9 +493,10 @@ static void die(unsigned int how)
 	_exit(0);
 }
 
-static void test_deaths(void)
+/* @before: references to the module when no process used it. */
+static void test_deaths(int64_t before)
 {
-	int64_t before = driver_references(), now = 0;
+	int64_t now = -1;
 	uint64_t end;
 	unsigned int i;
 	pid_t pid;
@@ -481,14 +520,17 @@ static void test_deaths(void)
 int main(void)
 {
 	enum fault kind;
+	int64_t before;
 
 	tap_begin(300);
 	svm_begin();
+	before = driver_references();
 	tap_child("plain memory", plain, NULL);
 	for (kind = FAULT_NEVER; kind < FAULT_KINDS; kind++)
 		tap_child(fault_names[kind], faults, &kind);
 	tap_child("two processes", two, NULL);
-	test_deaths();
+	tap_child("thunk", by_thunk, NULL);
+	test_deaths(before);
 	svm_end();
 	return tap_done();
 }
