@@ -60,6 +60,7 @@
 #include "vkfd_hiq.h"
 #include "vkfd_ih.h"
 #include "vkfd_runlist.h"
+#include "vkfd_svm_vram.h"
 
 #define VKFD_MAX_GPUS		8
 #define VKFD_NUM_CP_QUEUES	24	/* ME1: queues 2..7 of 4 pipes, as upstream leaves KFD on Vega20 */
@@ -117,6 +118,7 @@ struct vkfd_vram {
  * @dma_lock: @dma_bos, @dma_pages
  * @dma_bos: BOs whose pages are mapped for DMA by this GPU, struct vkfd_bo.dma_link
  * @dma_pages: pages of user memory by page frame, see vkfd_bo_dma.c
+ * @svm_vram: pages of processes in VRAM
  * @sched: how queues get onto the hardware
  * @gart_used: pages of VMID 0's address space that are given out; in probe only
  * @hiq: ring to the scheduler firmware
@@ -158,6 +160,7 @@ struct vkfd_device {
 	struct drm_mm_node gart;
 	struct drm_mm_node scratch;
 	struct vkfd_vram vram;
+	struct vkfd_svm_vram svm_vram;
 	struct vkfd_ih ih;
 
 	spinlock_t srbm_lock;

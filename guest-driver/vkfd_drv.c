@@ -155,6 +155,7 @@ static void vkfd_stop(struct vkfd_device *dev)
 static void vkfd_gone(struct vkfd_device *dev)
 {
 	vkfd_device_hide(dev);
+	vkfd_svm_vram_fini(dev);
 	vkfd_stop(dev);
 	/* drm_dev_unplug() zapped what is mapped through the render node; this is the rest */
 	vkfd_chardev_revoke(dev->gpu_id);
@@ -216,6 +217,9 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	ret = vkfd_vram_init(dev);
 	if (ret)
 		return dev_err_probe(&pdev->dev, ret, "VRAM allocator\n");
+	ret = vkfd_svm_vram_init(dev);
+	if (ret)
+		return dev_err_probe(&pdev->dev, ret, "no struct pages for VRAM\n");
 
 	pci_set_master(pdev);
 	ret = vkfd_hw_init(dev);
@@ -259,6 +263,7 @@ err_hw:
 	vkfd_hw_fini(dev);
 err_master:
 	pci_clear_master(pdev);
+	vkfd_svm_vram_fini(dev);
 	vkfd_vram_fini(dev);
 	return ret;
 }

@@ -5,6 +5,8 @@
  */
 #include <linux/bitmap.h>
 #include <linux/err.h>
+#include <linux/hmm.h>
+#include <linux/memremap.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -388,7 +390,7 @@ bool vkfd_svm_always_mapped(struct vkfd_pdd *pdd, u64 addr, u64 size)
 
 void vkfd_svm_show(struct seq_file *m, struct vkfd_process *p)
 {
-	unsigned long ranges = 0, pages = 0, present = 0, mapped = 0, i, chunks = 0;
+	unsigned long ranges = 0, pages = 0, present = 0, vram = 0, mapped = 0, i, chunks = 0;
 	struct vkfd_svm_chunk *chunk;
 	struct vkfd_svm_range *r;
 
@@ -400,11 +402,16 @@ void vkfd_svm_show(struct seq_file *m, struct vkfd_process *p)
 		ranges++;
 		pages += vkfd_svm_npages(r);
 		mapped += !!r->gpus;
-		for (i = 0; r->pfns && i < vkfd_svm_npages(r); i++)
-			present += !!r->pfns[i];
+		for (i = 0; r->pfns && i < vkfd_svm_npages(r); i++) {
+			if (!r->pfns[i])
+				continue;
+			present++;
+			vram += is_device_private_page(hmm_pfn_to_page(r->pfns[i]));
+		}
 	}
 	seq_printf(m, "ranges %lu\nchunks %lu\npages %lu\nmapped %lu\npresent %lu\nuntrimmed %d\n",
 		   ranges, chunks, pages, mapped, present, p->svm.untrimmed);
+	seq_printf(m, "migrates %d\nvram %lu\n", IS_ENABLED(CONFIG_DEVICE_PRIVATE), vram);
 	seq_printf(m, "invalidations %llu\nfetches %llu\n", p->svm.invalidations, p->svm.fetches);
 	mutex_unlock(&p->userptrs.lock);
 	mutex_unlock(&p->svm.lock);

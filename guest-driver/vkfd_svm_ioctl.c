@@ -13,6 +13,7 @@
 
 #include "vkfd_process.h"
 #include "vkfd_svm.h"
+#include "vkfd_svm_vram.h"
 #include "vkfd_vm.h"
 
 bool vkfd_svm_enabled;
@@ -169,6 +170,39 @@ static bool changes(struct vkfd_process *p, unsigned long at,
 	return !same(&attrs, &r->attrs);
 }
 
+/* A prefetch is done whatever the attribute was. */
+static bool is_prefetch(const struct kfd_ioctl_svm_args *args)
+{
+	u32 i;
+
+	for (i = 0; i < args->nattr; i++)
+		if (args->attrs[i].type == KFD_IOCTL_SVM_ATTR_PREFETCH_LOC)
+			return true;
+	return false;
+}
+
+/*
+ * Puts the memory of @r where it was prefetched to, as far as that is possible. As upstream,
+ * not into VRAM that another GPU would have to reach.
+ */
+static void prefetch_range(struct vkfd_svm_range *r)
+{
+	unsigned long gpus = r->attrs.access | r->attrs.in_place;
+	unsigned int i;
+
+	for (i = 0; i < VKFD_MAX_GPUS; i++) {
+		/* As vkfd_process_find_pdd(). */
+		struct vkfd_pdd *pdd = smp_load_acquire(&r->process->pdds[i]);
+
+		if (!pdd)
+			continue;
+		if (r->attrs.prefetch != pdd->dev->gpu_id)
+			vkfd_svm_vram_move(r, current->mm, pdd->dev, false);
+		else if (!(gpus & ~BIT(i)))
+			vkfd_svm_vram_move(r, current->mm, pdd->dev, true);
+	}
+}
+
 /*
  * Ranges for all of the pages from @start to @last, with the new attributes; those that got
  * others than they had, or have not what they should have, into @list. svm.lock held.
@@ -199,7 +233,7 @@ static int set_ranges(struct vkfd_process *p, const struct kfd_ioctl_svm_args *a
 	for (r = vkfd_svm_first(p, start, last); r; r = vkfd_svm_next(r, start, last)) {
 		attrs = apply(p, &r->attrs, args);
 		if (same(&attrs, &r->attrs) && (attrs.access | attrs.in_place) == r->gpus &&
-		    (!r->gpus || (r->uptodate && !r->missing)))
+		    (!r->gpus || (r->uptodate && !r->missing)) && !is_prefetch(args))
 			continue;
 		mutex_lock(&p->userptrs.lock);
 		if (attrs.flags != r->attrs.flags) {
@@ -237,6 +271,8 @@ static int set_attr(struct vkfd_process *p, const struct kfd_ioctl_svm_args *arg
 	 */
 	list_for_each_entry_safe(r, next, &list, link) {
 		list_del_init(&r->link);
+		if (is_prefetch(args))
+			prefetch_range(r);
 		err = vkfd_svm_set_gpus(r, r->attrs.access | r->attrs.in_place);
 		if (!err && (!r->uptodate || r->missing))
 			err = vkfd_svm_fetch(r, current->mm, true);

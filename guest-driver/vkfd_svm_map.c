@@ -21,6 +21,7 @@
 #include "vkfd_bo.h"
 #include "vkfd_process.h"
 #include "vkfd_svm.h"
+#include "vkfd_svm_vram.h"
 #include "vkfd_trace.h"
 #include "vkfd_userptr.h"
 #include "vkfd_vm.h"
@@ -52,10 +53,15 @@ static u64 svm_pte(void *data, u64 index)
 	unsigned long pfn = e->r->pfns[i];
 	u64 pte;
 
-	if (e->empty || !pfn || e->r->dma[e->gpu][i] == DMA_MAPPING_ERROR)
+	if (e->empty || !pfn)
 		return 0;
-	pte = e->r->dma[e->gpu][i] | AMDGPU_PTE_VALID | AMDGPU_PTE_SYSTEM | AMDGPU_PTE_SNOOPED |
-	      AMDGPU_PTE_READABLE;
+	if (is_device_private_page(hmm_pfn_to_page(pfn)))
+		pte = vkfd_svm_vram_offset(hmm_pfn_to_page(pfn));
+	else if (e->r->dma[e->gpu][i] != DMA_MAPPING_ERROR)
+		pte = e->r->dma[e->gpu][i] | AMDGPU_PTE_SYSTEM | AMDGPU_PTE_SNOOPED;
+	else
+		return 0;
+	pte |= AMDGPU_PTE_VALID | AMDGPU_PTE_READABLE;
 	if (pfn & HMM_PFN_WRITE && !(flags & KFD_IOCTL_SVM_FLAG_GPU_RO))
 		pte |= AMDGPU_PTE_WRITEABLE;
 	if (flags & KFD_IOCTL_SVM_FLAG_GPU_EXEC)
@@ -148,7 +154,9 @@ static void forget(struct vkfd_svm_range *r, unsigned long first, unsigned long 
 		if (!pfn)
 			continue;
 		folio = page_folio(hmm_pfn_to_page(pfn));
-		if (pfn & HMM_PFN_WRITE && writes && folio != last) {
+		/* What is in VRAM is copied whenever it leaves. */
+		if (pfn & HMM_PFN_WRITE && writes && folio != last &&
+		    !folio_is_device_private(folio)) {
 			folio_mark_dirty(folio);
 			last = folio;
 		}
@@ -223,6 +231,29 @@ static unsigned long run_of_missing(struct vkfd_svm_range *r, unsigned long i)
 }
 
 /*
+ * hmm_range_fault() takes a page in VRAM for good although the process may not write it, as
+ * after a fork. Then it has to come back, by a fault, for the process to get one of its own.
+ */
+static int mend_read_only(struct hmm_range *range, unsigned long addr, unsigned long *pfns)
+{
+	unsigned long i, n = (range->end - addr) >> PAGE_SHIFT;
+	int err = 0;
+
+	if (!(range->default_flags & HMM_PFN_REQ_WRITE) || !range->dev_private_owner)
+		return 0;
+	range->dev_private_owner = NULL;
+	for (i = 0; i < n && !err; i++) {
+		if (!(pfns[i] & HMM_PFN_VALID) || pfns[i] & HMM_PFN_WRITE)
+			continue;
+		range->start = addr + (i << PAGE_SHIFT);
+		range->end = range->start + PAGE_SIZE;
+		range->hmm_pfns = pfns + i;
+		err = hmm_range_fault(range);
+	}
+	return err;
+}
+
+/*
  * Up to @n pages from @addr on, all of one VMA, into @pfns; what there is no memory for
  * stays 0. How many it were, or -EBUSY.
  */
@@ -237,10 +268,14 @@ static long look_up_some(struct vkfd_svm_range *r, struct mm_struct *mm, unsigne
 		.hmm_pfns = pfns,
 		.default_flags = HMM_PFN_REQ_FAULT,
 	};
+	unsigned int only = ffs(r->gpus) - 1;
 	struct vm_area_struct *vma;
 	unsigned long end;
 	int err = 0;
 
+	/* VRAM is reached by its own GPU only: for others it comes back, by a fault. */
+	if (r->gpus == BIT(only))
+		range.dev_private_owner = r->process->pdds[only]->dev;
 	mmap_read_lock(mm);
 	vma = find_vma(mm, addr);
 	if (!vma || vma->vm_start > addr) {
@@ -255,10 +290,13 @@ static long look_up_some(struct vkfd_svm_range *r, struct mm_struct *mm, unsigne
 		range.default_flags |= HMM_PFN_REQ_WRITE;
 	end = range.end;
 	err = hmm_range_fault(&range);
+	if (!err)
+		err = mend_read_only(&range, addr, pfns);
 	if (err == -EFAULT) {
 		/* Somewhere there is nothing, as behind the end of a file: the rest as it is. */
 		range.start = addr;
 		range.end = end;
+		range.hmm_pfns = pfns;
 		range.default_flags = 0;
 		err = hmm_range_fault(&range);
 	}
@@ -318,7 +356,7 @@ static int map_found(struct vkfd_svm_range *r, unsigned long gpus, const unsigne
 
 		for (i = 0; i < n && !err; i++) {
 			/* Not there, so nobody else looks at its address. */
-			if (pfns[i])
+			if (pfns[i] && !is_device_private_page(hmm_pfn_to_page(pfns[i])))
 				err = vkfd_dma_page_get(dev, hmm_pfn_to_page(pfns[i]),
 							&r->dma[gpu][i]);
 			cond_resched();
