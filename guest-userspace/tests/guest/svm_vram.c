@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "gpu.h"
+#include "gpu_sysfs.h"
 #include "queue.h"
 #include "svm.h"
 #include "tap.h"
@@ -251,6 +252,45 @@ static void stays(void *arg)
 	user_close(&u);
 }
 
+/* The GPU goes while a process has memory there, or mapped there; the memory does not. */
+static void test_gone(void)
+{
+	int ready[2], go[2], status = -1;
+	char byte = 0;
+	pid_t pid;
+
+	if (!gpu_sysfs_find() || pipe(ready) || pipe(go))
+		tap_bail("no GPU in sysfs, or no pipe");
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		tap_bail("fork: %m");
+	if (!pid) {
+		struct user u;
+		char *mem;
+
+		user_open(&u);
+		mem = in_vram(&u, SIZE);
+		if (!user_store(&u, word(mem, 1), 2) || write(ready[1], &byte, 1) != 1 ||
+		    read(go[0], &byte, 1) != 1)
+			_exit(2);
+		status = wrong(mem, SIZE, 1, 2) != 0;
+		munmap(mem, SIZE);
+		_exit(status);
+	}
+	if (read(ready[0], &byte, 1) != 1)
+		tap_bail("the child: %m");
+	tap_ok(gpu_unbind(), "gone: the GPU is unbound");
+	if (write(go[1], &byte, 1) != 1 || waitpid(pid, &status, 0) != pid)
+		tap_bail("the child: %m");
+	tap_is(status, 0, "gone: a process that had memory there has all of it");
+	tap_ok(gpu_bind(), "gone: it is bound again");
+	close(ready[0]);
+	close(ready[1]);
+	close(go[0]);
+	close(go[1]);
+}
+
 /* Of a process that uses KFD: not of this one, which would keep the module. */
 static void ask(void)
 {
@@ -277,6 +317,7 @@ int main(void)
 		tap_child("into VRAM and back", moves, NULL);
 	else
 		tap_child("a kernel without DEVICE_PRIVATE", stays, NULL);
+	test_gone();
 	svm_end();
 	return tap_done();
 }
