@@ -25,8 +25,9 @@
 #include "vkfd_vram.h"
 
 /*
- * System memory that BOs hold, of all processes: it is pinned or unevictable, so it
- * is limited as upstream limits it: 15/16 of RAM in all, half of it for GTT.
+ * System memory that BOs hold, of all processes. GTT is unevictable, and user memory is
+ * counted as if it were: all of it has to be there for queues to run. So it is limited as
+ * upstream limits it: 15/16 of RAM in all, half of it for GTT.
  */
 static DEFINE_SPINLOCK(vkfd_sysmem_lock);
 static u64 vkfd_sysmem_used;

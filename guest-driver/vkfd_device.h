@@ -8,31 +8,43 @@
  *                                  the MMU notifier is registered
  *   vkfd_topology_lock             node directories; none of the others with it
  *   process->lock                  pdds, BO handles, queues of a process
- *     dev->queue_lock              VMIDs, slots, run list of a GPU; also
- *                                  without process->lock
- *       vm->lock                   page tables and mappings of one GPUVM; also right
- *                                  under process->lock
- *         hiq->lock                ring to the scheduler firmware; held while it is
+ *     vm->lock                     page tables and mappings of one GPUVM
+ *       userptrs.lock              registered memory of a process; also right under
+ *                                  process->lock
+ *         queues.lock              which queues of a process are on the hardware; also
+ *                                  right under process->lock
+ *           dev->queue_lock        VMIDs, slots, run list of a GPU; also without
+ *                                  process->lock
+ *             vm->bind_lock        which VMID a GPUVM has, TLB flushes; also right under
+ *                                  vm->lock and userptrs.lock
+ *               hiq->lock          ring to the scheduler firmware; held while it is
  *                                  waited for; also right under queue_lock
- *         dev->tlb_lock            invalidate engine 17 (spinlock); also under hiq->lock
- *       dev->srbm_lock             GRBM_GFX_CNTL select + banked access (spinlock);
+ *               dev->tlb_lock      invalidate engine 17 (spinlock); also under hiq->lock
+ *             dev->srbm_lock       GRBM_GFX_CNTL select + banked access (spinlock);
  *                                  also right under process->lock and hiq->lock
+ *         dev->dma_lock            DMA mappings; also without any of these
  *     process->events.mutex        create, destroy, wait set-up; also without
- *                                  process->lock; vm->lock, and nothing else of this
- *                                  list, is taken under it
+ *                                  process->lock; vm->lock and what is inside it, and
+ *                                  nothing else of this list, is taken under it
  *       event->lock                one event's state and waiters (spinlock, irqsave)
  *         wait->wq.lock            queue a WAIT_EVENTS call sleeps on (wake_up()); the
  *                                  scheduler's locks inside it
  *     queues.fault_lock            noted faults (spinlock, irqsave); nothing inside it
  *
- * Below any of the mutexes, and without: bo->vmap_lock, dev->dma_lock, dev->vram.lock,
+ * Below any of the mutexes, and without: bo->vmap_lock, dev->vram.lock,
  * dev->doorbells.lock (mutexes, none of the others inside) and the slots lock of vkfd_device.c, the list
  * lock of vkfd_event.c, the lists and clients of vkfd_smi.c, dev->clock_lock, the limit's lock of vkfd_bo.c (spinlocks).
  *
- * mmap_lock: mmap and fault handlers and VMA close run under it. They take
- * events.mutex, vm->lock, doorbells.lock inside it, and, when the last reference to a BO goes, dma_lock
- * and vram.lock. So under those nothing may touch user memory; under process->lock
- * nothing does either.
+ * MMU notifiers of registered memory are called with any locks held, also inside an
+ * allocation that reclaims. They take userptrs.lock and all that is below it, but neither
+ * vram.lock nor doorbells.lock. So under userptrs.lock, queues.lock, queue_lock, bind_lock,
+ * hiq->lock and dma_lock nothing is allocated but what does not reclaim.
+ *
+ * mmap_lock: mmap and fault handlers and VMA close run under it, and so may notifiers. The
+ * handlers take events.mutex, vm->lock, doorbells.lock inside it, and, when the last reference to a BO
+ * goes, dma_lock and vram.lock. So under those nothing may touch user memory; under
+ * process->lock nothing does either. userptr->fetch_lock is taken first of all, without any
+ * of the above: mmap_lock and userptrs.lock are taken inside it.
  *
  * ih->lock (spinlock): taken by the hard interrupt handler, its thread, and below
  * process->lock by vkfd_ih_sync(); inside it RCU with event->lock or queues.fault_lock,

@@ -235,11 +235,10 @@ int vkfd_userptr_fetch(struct vkfd_bo *bo, struct mm_struct *mm, bool patient)
 		mutex_unlock(&up->fetch_lock);
 		return 0;
 	}
-	pfns = kvmalloc_array(npages, sizeof(*pfns), GFP_KERNEL_ACCOUNT);
+	pfns = kvcalloc(npages, sizeof(*pfns), GFP_KERNEL_ACCOUNT);
 	if (!pfns)
 		err = -ENOMEM;
 	while (err == -EBUSY) {
-		memset(pfns, 0, array_size(npages, sizeof(*pfns)));
 		err = fetch_once(up, mm, pfns);
 		if (err == -EBUSY && !patient && time_after(jiffies, end))
 			err = -EAGAIN;

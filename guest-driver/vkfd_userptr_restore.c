@@ -77,22 +77,25 @@ void vkfd_userptrs_evict(struct vkfd_process *p, unsigned long gpus, int trigger
 	kick(us);
 }
 
-/* The next range that this round has not seen and that is not complete; with a reference. */
+/*
+ * The next range that this round has not seen and that is not complete; with a reference.
+ * Those that were seen go to the end of the list, so it is walked once.
+ */
 static struct vkfd_bo *next_away(struct vkfd_userptrs *us)
 {
 	struct vkfd_userptr *up;
 	struct vkfd_bo *bo = NULL;
 
 	mutex_lock(&us->lock);
-	list_for_each_entry(up, &us->all, link) {
-		if (up->valid || !up->gpus || up->round == us->round)
-			continue;
+	while (!bo && !list_empty(&us->all)) {
+		up = list_first_entry(&us->all, struct vkfd_userptr, link);
+		if (up->round == us->round)
+			break;
 		up->round = us->round;
+		list_move_tail(&up->link, &us->all);
 		/* One that is just being freed needs no pages. */
-		if (!kref_get_unless_zero(&up->bo->base.refcount))
-			continue;
-		bo = up->bo;
-		break;
+		if (!up->valid && up->gpus && kref_get_unless_zero(&up->bo->base.refcount))
+			bo = up->bo;
 	}
 	mutex_unlock(&us->lock);
 	return bo;

@@ -168,7 +168,7 @@ static void test_madvise(struct user *u)
 static void test_replaced(struct user *u)
 {
 	char *mem = user_pages(SIZE);
-	struct range g;
+	struct range g, other;
 
 	range_map(&g, u, mem, SIZE);
 	if (mmap(mem, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
@@ -190,6 +190,20 @@ static void test_replaced(struct user *u)
 	tap_is(kfd_map(&u->r.p, g.handle), 0, "gone: mapped once more");
 	tap_is(user_counter("lost"), 0, "gone: it is back");
 	tap_ok(user_sees(u, &g, 0, 13), "gone: with what is there now");
+
+	range_map(&other, u, user_pages(SIZE), SIZE);
+	munmap(mem, SIZE);
+	user_settle();
+	if (mmap(mem, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+	    mem)
+		tap_bail("mmap: %m");
+	*range_cpu(&g, 0) = 14;
+	madvise(other.cpu, SIZE, MADV_DONTNEED);
+	tap_ok(user_sees(u, &other, 0, 0) && user_counter("lost") == 0,
+	       "gone: looked for again along with another range");
+	tap_ok(user_sees(u, &g, 0, 14), "gone: and found");
+	range_free(&other, u);
+	munmap(other.cpu, SIZE);
 	range_free(&g, u);
 	munmap(mem, SIZE);
 }
@@ -219,30 +233,14 @@ static void test_protection(struct user *u)
  */
 static void test_ring(struct user *u)
 {
-	struct kfd_ioctl_create_queue_args c = { 0 };
-	struct kfd_ioctl_destroy_queue_args d;
-	struct raw_queue q = { .r = &u->r, .type = KFD_IOC_QUEUE_TYPE_COMPUTE };
+	struct raw_queue q;
 	struct forked f;
 	struct range g;
 	unsigned int i;
 	bool ok = true;
 
 	range_map(&g, u, user_pages(SIZE), SIZE);
-	memset(g.cpu, 0, SIZE);
-	q.ring = (uint32_t *)(g.cpu + GPU_PAGE);
-	q.wptr = range_cpu(&g, 0);
-	q.rptr = range_cpu(&g, 8);
-	c.ring_base_address = gpu_va(g.gpu + GPU_PAGE);
-	c.ring_size = RAW_RING_BYTES;
-	c.write_pointer_address = gpu_va(g.gpu);
-	c.read_pointer_address = gpu_va(g.gpu + 8);
-	c.gpu_id = u->r.p.gpu_id;
-	c.queue_type = q.type;
-	c.queue_percentage = 100;
-	c.queue_priority = 7;
-	tap_is(kfd_call(u->r.p.kfd, AMDKFD_IOC_CREATE_QUEUE, &c), 0, "ring: a queue in registered memory");
-	q.id = c.queue_id;
-	q.slot = (uint32_t)(c.doorbell_offset % 0x2000 / 8);
+	range_queue(&q, u, &g);
 	for (i = 1; ok && i <= 40; i++) {
 		fork_begin(&f, range_cpu(&g, 16), i - 1);
 		raw_put_write(&q, range_gpu(&g, 16), i);
@@ -252,10 +250,26 @@ static void test_ring(struct user *u)
 		ok &= !fork_end(&f);
 	}
 	tap_ok(ok, "ring: 40 times a fork, and packets and pointers are the parent's (%u)", i - 1);
-	d.queue_id = q.id;
-	tap_is(kfd_call(u->r.p.kfd, AMDKFD_IOC_DESTROY_QUEUE, &d), 0, "ring: destroyed");
+	tap_is(raw_queue_destroy(&q), 0, "ring: destroyed");
 	range_free(&g, u);
 	munmap(g.cpu, SIZE);
+}
+
+/* Memory of AQL queues is there twice, one behind the other: both follow. */
+static void test_twice(struct user *u)
+{
+	char *mem = user_pages(SIZE);
+	struct range g;
+
+	tap_is(range_try(&g, u, mem, 2 * SIZE, USER_FLAGS | KFD_IOC_ALLOC_MEM_FLAGS_AQL_QUEUE_MEM), 0,
+	       "twice: registered");
+	tap_is(kfd_map(&u->r.p, g.handle), 0, "twice: mapped");
+	madvise(mem, SIZE, MADV_DONTNEED);
+	tap_ok(user_store(u, range_gpu(&g, SIZE + GPU_PAGE), 1) && *range_cpu(&g, GPU_PAGE) == 1,
+	       "twice: the GPU stores to new pages by the second half");
+	tap_ok(user_sees(u, &g, GPU_PAGE, 1), "twice: and loads by the first");
+	range_free(&g, u);
+	munmap(mem, SIZE);
 }
 
 /* Queues come, change and go while the process's are off. */
@@ -356,6 +370,108 @@ static void test_smi(struct user *u)
 	munmap(mem, SIZE);
 }
 
+/* bug 35: another process, whose queues run meanwhile. */
+static void bystander(int ready, int go)
+{
+	unsigned int i, wrong = 0;
+	struct range g;
+	struct user u;
+	char byte = 0;
+
+	user_open(&u);
+	range_map(&g, &u, user_pages(SIZE), SIZE);
+	wrong += !user_store(&u, range_gpu(&g, 0), 1);
+	user_settle();
+	if (write(ready, &byte, 1) != 1)
+		_exit(2);
+	for (i = 2; i < 100; i++)
+		wrong += !user_store(&u, range_gpu(&g, 0), i) || *range_cpu(&g, 0) != i;
+	if (read(go, &byte, 1) != 1)
+		_exit(2);
+	_exit(wrong || user_counter("evictions"));
+}
+
+static void test_others(struct user *u)
+{
+	char *mem = user_pages(SIZE), byte;
+	int ready[2], go[2], status = -1;
+	unsigned int i, wrong = 0;
+	struct range g;
+	pid_t pid;
+
+	range_map(&g, u, mem, SIZE);
+	if (pipe(ready) || pipe(go))
+		tap_bail("pipe: %m");
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		tap_bail("fork: %m");
+	if (!pid)
+		bystander(ready[1], go[0]);
+	if (read(ready[0], &byte, 1) != 1)
+		tap_bail("the other process does not start");
+	for (i = 0; i < scaled(400, 50); i++) {
+		madvise(mem, SIZE, MADV_DONTNEED);
+		wrong += !user_store(u, range_gpu(&g, 0), i + 1) || *range_cpu(&g, 0) != i + 1;
+	}
+	tap_is(wrong, 0, "bug 35: queues go off and on %u times", i);
+	if (write(go[1], "", 1) != 1 || waitpid(pid, &status, 0) != pid)
+		tap_bail("the other process: %m");
+	tap_is(status, 0, "bug 35: and those of another process are not taken off");
+	for (i = 0; i < 2; i++) {
+		close(ready[i]);
+		close(go[i]);
+	}
+	range_free(&g, u);
+	munmap(mem, SIZE);
+}
+
+/*
+ * Three processes with one slice of doorbells between them, whose write pointers are away
+ * again and again: as nobody can say then whether there is work, there is.
+ */
+static void slice_user(void)
+{
+	unsigned int i, n = scaled(2000, 150);
+	struct raw_queue q;
+	struct range g;
+	struct user u;
+
+	user_open(&u);
+	range_map(&g, &u, user_pages(SIZE), SIZE);
+	range_queue(&q, &u, &g);
+	for (i = 1; i <= n; i++) {
+		madvise(g.cpu + 3 * GPU_PAGE, GPU_PAGE, MADV_DONTNEED);
+		raw_put_write(&q, range_gpu(&g, 16), i);
+		raw_submit(&q);
+		if (!wait_word(range_cpu(&g, 16), i, LONG_MS))
+			_exit(1);
+	}
+	_exit(0);
+}
+
+static void test_slices(void)
+{
+	unsigned int i, good = 0;
+	pid_t pid[3];
+	int status;
+
+	if (driver_set_parameter("doorbell_slices", "1"))
+		tap_bail("doorbell_slices: %m");
+	fflush(NULL);
+	for (i = 0; i < 3; i++) {
+		pid[i] = fork();
+		if (pid[i] < 0)
+			tap_bail("fork: %m");
+		if (!pid[i])
+			slice_user();
+	}
+	for (i = 0; i < 3; i++)
+		good += waitpid(pid[i], &status, 0) == pid[i] && !status;
+	tap_is(good, 3, "slices: nobody's work is forgotten as his write pointer is away");
+	tap_is(driver_set_parameter("doorbell_slices", "254"), 0, "slices: all of them again");
+}
+
 /* bug 27, 28: ends in the midst of what it does to its memory. */
 static void die(unsigned int how)
 {
@@ -404,6 +520,7 @@ int main(void)
 
 	tap_begin(600);
 	test_deaths();
+	test_slices();
 	user_open(&u);
 	test_fork(&u);
 	test_fork_waiting(&u);
@@ -413,9 +530,11 @@ int main(void)
 	test_replaced(&u);
 	test_protection(&u);
 	test_ring(&u);
+	test_twice(&u);
 	test_queues_meanwhile(&u);
 	test_not_pinned(&u);
 	test_smi(&u);
+	test_others(&u);
 	tap_ok(user_settle(), "in the end all queues are on");
 	tap_is(user_counter("evictions"), user_counter("restores"), "put back as often as taken off");
 	tap_is(user_counter("ranges"), 0, "no range is left");

@@ -14,6 +14,7 @@
 #define LONG_MS		60000u
 /* In the first page of a queue, behind what raw.c has there. */
 #define BOUNCE_AT	3072u
+#define SLICE		0x2000u	/* of doorbells */
 
 void user_open(struct user *u)
 {
@@ -89,6 +90,33 @@ void range_free(struct range *g, const struct user *u)
 	if (r)
 		tap_bail("a range is not freed: errno %d", -r);
 	munmap(g->gpu, g->size);
+}
+
+void range_queue(struct raw_queue *q, struct user *u, const struct range *g)
+{
+	struct kfd_ioctl_create_queue_args c = {
+		.ring_base_address = gpu_va(g->gpu + GPU_PAGE),
+		.ring_size = RAW_RING_BYTES,
+		.write_pointer_address = gpu_va(g->gpu),
+		.read_pointer_address = gpu_va(g->gpu + 8),
+		.gpu_id = u->r.p.gpu_id,
+		.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE,
+		.queue_percentage = 100,
+		.queue_priority = 7,
+	};
+
+	memset(g->cpu, 0, GPU_PAGE + RAW_RING_BYTES);
+	*q = (struct raw_queue) {
+		.r = &u->r,
+		.type = c.queue_type,
+		.ring = (uint32_t *)(g->cpu + GPU_PAGE),
+		.wptr = range_cpu(g, 0),
+		.rptr = range_cpu(g, 8),
+	};
+	if (kfd_call(u->r.p.kfd, AMDKFD_IOC_CREATE_QUEUE, &c))
+		tap_bail("no queue in registered memory");
+	q->id = c.queue_id;
+	q->slot = (uint32_t)(c.doorbell_offset % SLICE / 8);
 }
 
 void user_store_async(struct user *u, volatile uint64_t *gpu, uint64_t value)

@@ -65,6 +65,12 @@ static inline volatile uint64_t *range_cpu(const struct range *g, size_t offset)
 	return (volatile uint64_t *)(g->cpu + offset);
 }
 
+/*
+ * A PM4 queue with its pointers in the first page of @g and its ring in the second; ends the
+ * program on failure. raw_put_write() and its like serve it.
+ */
+void range_queue(struct raw_queue *q, struct user *u, const struct range *g);
+
 /* PM4 stores 64 bits / SDMA loads them, and is done; false: not within a minute. */
 bool user_store(struct user *u, volatile uint64_t *gpu, uint64_t value);
 bool user_load(struct user *u, volatile uint64_t *gpu, uint64_t *value);
