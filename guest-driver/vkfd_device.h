@@ -7,6 +7,7 @@
  *   vkfd_process_table_lock        mm -> process; mmap_lock is taken inside it, when
  *                                  the MMU notifier is registered
  *   vkfd_topology_lock             node directories; none of the others with it
+ *   svm.lock                       SVM ranges of a process; see below on mmap_lock
  *   process->lock                  pdds, BO handles, queues of a process
  *     vm->lock                     page tables and mappings of one GPUVM
  *       userptrs.lock              registered memory of a process; also right under
@@ -44,7 +45,9 @@
  * handlers take events.mutex, vm->lock, doorbells.lock inside it, and, when the last reference to a BO
  * goes, dma_lock and vram.lock. So under those nothing may touch user memory; under
  * process->lock nothing does either. userptr->fetch_lock is taken first of all, without any
- * of the above: mmap_lock and userptrs.lock are taken inside it.
+ * of the above: mmap_lock and userptrs.lock are taken inside it. So is svm.lock, inside which
+ * pages are looked up and moved: mmap_lock, and in it svm_vram.sem and vram.lock. Where svm.lock
+ * is held process->lock may be outside of mmap_lock, to register a notifier; never inside.
  *
  * ih->lock (spinlock): taken by the hard interrupt handler, its thread, and below
  * process->lock by vkfd_ih_sync(); inside it RCU with event->lock or queues.fault_lock,
