@@ -35,10 +35,9 @@ static DEFINE_SPINLOCK(vkfd_sysmem_lock);
 static u64 vkfd_sysmem_used;
 static u64 vkfd_sysmem_gtt_used;
 
-int vkfd_bo_charge(struct vkfd_bo *bo, u64 size)
+static int vkfd_sysmem_take(u64 size, bool gtt)
 {
 	u64 ram = (u64)totalram_pages() << PAGE_SHIFT;
-	bool gtt = bo->kind != VKFD_BO_USERPTR;
 	int err = 0;
 
 	/* The use may be above the limit when RAM was unplugged meanwhile. */
@@ -50,21 +49,44 @@ int vkfd_bo_charge(struct vkfd_bo *bo, u64 size)
 		vkfd_sysmem_used += size;
 		if (gtt)
 			vkfd_sysmem_gtt_used += size;
-		bo->charged = size;
 	}
 	spin_unlock(&vkfd_sysmem_lock);
 
 	return err;
 }
 
-void vkfd_bo_uncharge(struct vkfd_bo *bo)
+static void vkfd_sysmem_give(u64 size, bool gtt)
 {
 	spin_lock(&vkfd_sysmem_lock);
-	vkfd_sysmem_used -= bo->charged;
-	if (bo->kind != VKFD_BO_USERPTR)
-		vkfd_sysmem_gtt_used -= bo->charged;
+	vkfd_sysmem_used -= size;
+	if (gtt)
+		vkfd_sysmem_gtt_used -= size;
 	spin_unlock(&vkfd_sysmem_lock);
+}
+
+int vkfd_bo_charge(struct vkfd_bo *bo, u64 size)
+{
+	int err = vkfd_sysmem_take(size, bo->kind != VKFD_BO_USERPTR);
+
+	if (!err)
+		bo->charged = size;
+	return err;
+}
+
+void vkfd_bo_uncharge(struct vkfd_bo *bo)
+{
+	vkfd_sysmem_give(bo->charged, bo->kind != VKFD_BO_USERPTR);
 	bo->charged = 0;
+}
+
+int vkfd_sysmem_reserve(u64 size)
+{
+	return vkfd_sysmem_take(size, false);
+}
+
+void vkfd_sysmem_unreserve(u64 size)
+{
+	vkfd_sysmem_give(size, false);
 }
 
 u64 vkfd_bo_gtt_used(void)

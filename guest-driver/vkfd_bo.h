@@ -180,6 +180,13 @@ int vkfd_bo_dma_map(struct vkfd_bo *bo);
 void vkfd_bo_dma_drop(struct vkfd_bo *bo);
 void vkfd_bo_dma_unmap(struct vkfd_bo *bo);
 /*
+ * A page of user memory, of whatever it is part of, mapped for DMA by @dev, once however
+ * often this is called / one call less. Get: in drm_dev_enter(); -ENOMEM. Put allocates
+ * nothing. Take dev->dma_lock.
+ */
+int vkfd_dma_page_get(struct vkfd_device *dev, struct page *page, dma_addr_t *addr);
+void vkfd_dma_page_put(struct vkfd_device *dev, struct page *page);
+/*
  * After drm_dev_unplug(), with the hardware stopped: unmaps all BOs of @dev for DMA,
  * since that is not allowed any more when the driver is unbound. The BOs live on.
  * Takes dev->dma_lock.
@@ -212,6 +219,10 @@ int vkfd_bo_access(struct vkfd_bo *bo, u64 offset, void *buf, size_t len, bool w
 /* Kernel mapping of a GTT BO; balanced by vkfd_bo_vunmap(). ERR_PTR(-EINVAL) for other kinds. */
 void *vkfd_bo_vmap(struct vkfd_bo *bo);
 void vkfd_bo_vunmap(struct vkfd_bo *bo);
+
+/* User memory that GPUs may have without a BO, counted as that of BOs. -ENOMEM. */
+int vkfd_sysmem_reserve(u64 size);
+void vkfd_sysmem_unreserve(u64 size);
 
 /* System memory in GTT BOs, of all processes and GPUs, in bytes. */
 u64 vkfd_bo_gtt_used(void);

@@ -132,6 +132,24 @@ static void put_shared(struct vkfd_device *dev, struct page *page)
 	kfree(shared);
 }
 
+int vkfd_dma_page_get(struct vkfd_device *dev, struct page *page, dma_addr_t *addr)
+{
+	dma_addr_t found;
+	int err;
+
+	err = get_shared(dev, page, &found);
+	if (!err)
+		*addr = found;
+	return err;
+}
+
+void vkfd_dma_page_put(struct vkfd_device *dev, struct page *page)
+{
+	mutex_lock(&dev->dma_lock);
+	put_shared(dev, page);
+	mutex_unlock(&dev->dma_lock);
+}
+
 static bool is_shared(const struct vkfd_bo *bo)
 {
 	return bo->kind == VKFD_BO_USERPTR;

@@ -35,6 +35,7 @@
 #include "vkfd_queue.h"
 #include "vkfd_share.h"
 #include "vkfd_smi.h"
+#include "vkfd_svm.h"
 
 #define VKFD_FS_MAGIC	0x564b4644	/* "VKFD" */
 
@@ -56,25 +57,6 @@ static int vkfd_ioctl_not_permitted(struct file *filep, struct vkfd_process *p, 
 static int vkfd_ioctl_invalid(struct file *filep, struct vkfd_process *p, void *data)
 {
 	return -EINVAL;
-}
-
-/* Upstream checks arguments before it says that there is no SVM. */
-static int vkfd_ioctl_svm(struct file *filep, struct vkfd_process *p, void *data)
-{
-	struct kfd_ioctl_svm_args *args = data;
-
-	if (!PAGE_ALIGNED(args->start_addr) || !PAGE_ALIGNED(args->size) ||
-	    !args->start_addr || !args->size)
-		return -EINVAL;
-	return -EPERM;
-}
-
-static int vkfd_svm_validate(void *data, unsigned int usize)
-{
-	struct kfd_ioctl_svm_args *args = data;
-	size_t need = struct_size(args, attrs, args->nattr);
-
-	return need == SIZE_MAX || usize < need ? -EINVAL : 0;
 }
 
 /* A GPU without global wave sync. */
@@ -140,7 +122,7 @@ static const struct vkfd_ioctl vkfd_ioctls[] = {
 	VKFD_IOCTL(ALLOC_QUEUE_GWS, vkfd_ioctl_alloc_gws),
 	VKFD_IOCTL(SMI_EVENTS, vkfd_ioctl_smi_events),
 	VKFD_IOCTL(SVM, vkfd_ioctl_svm, .validate = vkfd_svm_validate),
-	VKFD_IOCTL(SET_XNACK_MODE, vkfd_ioctl_not_permitted),
+	VKFD_IOCTL(SET_XNACK_MODE, vkfd_ioctl_set_xnack_mode),
 	VKFD_IOCTL(CRIU_OP, vkfd_ioctl_invalid, .privileged = true),
 	VKFD_IOCTL(AVAILABLE_MEMORY, vkfd_ioctl_available_memory),
 	VKFD_IOCTL(EXPORT_DMABUF, vkfd_ioctl_export_dmabuf),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * /sys/kernel/debug/kfd/proc/<pid>: events, the events of a process, one a line; userptr,
- * counters of its registered memory; vram, how often its queues were off as memory moved.
+ * counters of its registered memory; vram, how often its queues were off as memory moved;
+ * svm, counters of memory under the SVM interface; memory, its handles.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -79,6 +80,13 @@ static int memory_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(memory);
 
+static int svm_show(struct seq_file *m, void *unused)
+{
+	vkfd_svm_show(m, m->private);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(svm);
+
 void vkfd_debugfs_proc_add(struct vkfd_process *p)
 {
 	char name[16];
@@ -90,6 +98,8 @@ void vkfd_debugfs_proc_add(struct vkfd_process *p)
 	debugfs_create_file("memory", 0400, p->debugfs, p, &memory_fops);
 	debugfs_create_file("userptr", 0400, p->debugfs, p, &userptr_fops);
 	debugfs_create_file("vram", 0400, p->debugfs, p, &vram_fops);
+	if (vkfd_svm_enabled)
+		debugfs_create_file("svm", 0400, p->debugfs, p, &svm_fops);
 }
 
 void vkfd_debugfs_proc_remove(struct vkfd_process *p)

@@ -7,6 +7,7 @@
  *   vkfd_process_table_lock        mm -> process; mmap_lock is taken inside it, when
  *                                  the MMU notifier is registered
  *   vkfd_topology_lock             node directories; none of the others with it
+ *   svm.lock                       SVM ranges of a process; see below on mmap_lock
  *   process->lock                  pdds, memory handles, queues of a process
  *     dev->evict.lock              BOs move into and out of VRAM; mostly without
  *                                  process->lock. Memory is allocated under it
@@ -52,7 +53,9 @@
  * handlers take bo->move_lock, events.mutex, vm->lock, doorbells.lock inside it, and, when the last reference to a BO
  * goes, dma_lock and vram.lock. So under those nothing may touch user memory; under
  * process->lock nothing does either. userptr->fetch_lock is taken first of all, without any
- * of the above: mmap_lock and userptrs.lock are taken inside it.
+ * of the above: mmap_lock and userptrs.lock are taken inside it. So is svm.lock, inside which
+ * pages are looked up and moved: mmap_lock, and in it svm_vram.sem and vram.lock. Where svm.lock
+ * is held process->lock may be outside of mmap_lock, to register a notifier; never inside.
  *
  * ih->lock (spinlock): taken by the hard interrupt handler, its thread, and below
  * process->lock by vkfd_ih_sync(); inside it RCU with event->lock or queues.fault_lock,
@@ -81,6 +84,7 @@
 #include "vkfd_hiq.h"
 #include "vkfd_ih.h"
 #include "vkfd_runlist.h"
+#include "vkfd_svm_vram.h"
 
 #define VKFD_MAX_GPUS		8
 #define VKFD_NUM_CP_QUEUES	24	/* ME1: queues 2..7 of 4 pipes, as upstream leaves KFD on Vega20 */
@@ -143,6 +147,7 @@ struct vkfd_vram {
  * @dma_lock: @dma_bos, @dma_pages
  * @dma_bos: BOs whose pages are mapped for DMA by this GPU, struct vkfd_bo.dma_link
  * @dma_pages: pages of user memory by page frame, see vkfd_bo_dma.c
+ * @svm_vram: pages of processes in VRAM
  * @sched: how queues get onto the hardware
  * @gart_used: pages of VMID 0's address space that are given out; in probe only
  * @hiq: ring to the scheduler firmware
@@ -185,6 +190,7 @@ struct vkfd_device {
 	struct drm_mm_node gart;
 	struct drm_mm_node scratch;
 	struct vkfd_vram vram;
+	struct vkfd_svm_vram svm_vram;
 	struct vkfd_ih ih;
 
 	spinlock_t srbm_lock;

@@ -37,6 +37,7 @@
 #include "vkfd_recovery.h"
 #include "vkfd_reset.h"
 #include "vkfd_sched.h"
+#include "vkfd_svm.h"
 #include "vkfd_topology.h"
 #include "vkfd_userptr.h"
 #include "vkfd_vram.h"
@@ -160,11 +161,13 @@ static void vkfd_stop(struct vkfd_device *dev)
 static void vkfd_gone(struct vkfd_device *dev)
 {
 	vkfd_device_hide(dev);
+	vkfd_svm_vram_fini(dev);
 	vkfd_stop(dev);
 	/* drm_dev_unplug() zapped what is mapped through the render node; this is the rest */
 	vkfd_chardev_revoke(dev->gpu_id);
 	vkfd_peer_revoke(dev);
 	vkfd_events_device_gone(dev, true);
+	vkfd_svm_dma_revoke(dev);
 	vkfd_bo_dma_revoke(dev);
 	vkfd_vram_fini(dev);
 }
@@ -222,6 +225,9 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	ret = vkfd_vram_init(dev);
 	if (ret)
 		return dev_err_probe(&pdev->dev, ret, "VRAM allocator\n");
+	ret = vkfd_svm_vram_init(dev);
+	if (ret)
+		return dev_err_probe(&pdev->dev, ret, "no struct pages for VRAM\n");
 
 	pci_set_master(pdev);
 	ret = vkfd_hw_init(dev);
@@ -265,6 +271,7 @@ err_hw:
 	vkfd_hw_fini(dev);
 err_master:
 	pci_clear_master(pdev);
+	vkfd_svm_vram_fini(dev);
 	vkfd_vram_fini(dev);
 	return ret;
 }

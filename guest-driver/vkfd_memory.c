@@ -25,6 +25,8 @@
 #include "vkfd_mem.h"
 #include "vkfd_memory.h"
 #include "vkfd_process.h"
+#include "vkfd_svm.h"
+#include "vkfd_svm_vram.h"
 #include "vkfd_userptr.h"
 #include "vkfd_vm.h"
 #include "vkfd_vram.h"
@@ -150,6 +152,15 @@ static int vkfd_alloc_prepare(struct vkfd_pdd *pdd,
 	return -EINVAL;
 }
 
+/* Whether memory of the same addresses is under the SVM interface: as upstream, not both. */
+static bool vkfd_is_svm(struct vkfd_process *p, const struct vkfd_bo_params *params, u64 va)
+{
+	if (params->user_addr && vkfd_svm_overlaps(p, params->user_addr, params->size))
+		return true;
+	/* VRAM may have no address. */
+	return va && vkfd_svm_overlaps(p, va, params->size);
+}
+
 int vkfd_ioctl_alloc_memory(struct file *filep, struct vkfd_process *p, void *data)
 {
 	struct kfd_ioctl_alloc_memory_of_gpu_args *args = data;
@@ -163,6 +174,7 @@ int vkfd_ioctl_alloc_memory(struct file *filep, struct vkfd_process *p, void *da
 	if (!args->size)
 		return -EINVAL;
 
+	vkfd_svm_settle(p);
 	err = vkfd_process_lock(p);
 	if (err)
 		return err;
@@ -170,12 +182,19 @@ int vkfd_ioctl_alloc_memory(struct file *filep, struct vkfd_process *p, void *da
 	err = PTR_ERR_OR_ZERO(pdd);
 	if (!err)
 		err = vkfd_alloc_prepare(pdd, args, &params);
+	if (!err && vkfd_is_svm(p, &params, args->va_addr))
+		err = -EADDRINUSE;
 	mutex_unlock(&p->lock);
 	if (err)
 		return err;
 
 	/* The pdd and its drm_file stay as long as the caller's file does. */
 	bo = vkfd_bo_create(pdd->dev, &params);
+	if (bo == ERR_PTR(-ENOMEM) && params.kind == VKFD_BO_VRAM) {
+		/* Memory of processes may be elsewhere. */
+		vkfd_svm_vram_evict(pdd->dev);
+		bo = vkfd_bo_create(pdd->dev, &params);
+	}
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 	/* Once the BO has a handle another thread may free it. */
@@ -290,6 +309,7 @@ static int vkfd_map_unmap(struct vkfd_process *p,
 			   array_size(args->n_devices, sizeof(*gpu_ids))))
 		return -EFAULT;
 
+	vkfd_svm_settle(p);
 	err = vkfd_process_lock(p);
 	if (err)
 		return err;

@@ -65,6 +65,7 @@ static void vkfd_process_teardown(struct work_struct *work)
 	/* Queues write events and memory, events hold the signal page: in this order. */
 	vkfd_queues_fini(p);
 	vkfd_events_fini(p);
+	vkfd_svm_fini(p);
 
 	mutex_lock(&p->lock);
 	vkfd_mem_remove_all(p);
@@ -104,6 +105,7 @@ static void vkfd_process_free(struct vkfd_process *p)
 		drm_dev_put(&pdd->dev->drm);
 		kfree(pdd);
 	}
+	mutex_destroy(&p->svm.lock);
 	vkfd_userptrs_free(p);
 	put_task_struct(p->lead_thread);
 	mutex_destroy(&p->lock);
@@ -199,6 +201,7 @@ static struct vkfd_process *vkfd_process_create(struct mm_struct *mm)
 	INIT_WORK(&p->teardown_work, vkfd_process_teardown);
 	mutex_init(&p->lock);
 	vkfd_userptrs_init(p, mm);
+	vkfd_svm_init(p);
 	p->mm = mm;
 	p->lead_thread = get_task_struct(current->group_leader);
 	p->tgid = task_tgid_nr(current);

@@ -15,6 +15,7 @@
 #include "vkfd_event.h"
 #include "vkfd_queue.h"
 #include "vkfd_runlist.h"
+#include "vkfd_svm.h"
 #include "vkfd_userptr.h"
 
 struct vkfd_vm;
@@ -76,6 +77,7 @@ struct vkfd_pdd {
  * @userptrs: registered memory, see vkfd_userptr.h
  * @vram_evictions, @vram_restores: how often queues were off while memory moved into or out
  *                                  of VRAM, GPUs counted one by one
+ * @svm: memory by attributes, see vkfd_svm.h
  * @debugfs: its directory in debugfs, from creation to teardown
  * @runtime_enabled: RUNTIME_ENABLE is in force; @lock
  */
@@ -97,6 +99,7 @@ struct vkfd_process {
 	struct vkfd_userptrs userptrs;
 	atomic64_t vram_evictions;
 	atomic64_t vram_restores;
+	struct vkfd_svm svm;
 	struct dentry *debugfs;
 	bool runtime_enabled;
 };

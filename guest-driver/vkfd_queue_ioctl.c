@@ -20,6 +20,7 @@
 #include "vkfd_interrupt.h"
 #include "vkfd_process.h"
 #include "vkfd_queue_int.h"
+#include "vkfd_svm.h"
 #include "vkfd_vm.h"
 
 /* Bits 15:8 of a queue percentage name an XCC; there is only one here. */
@@ -105,7 +106,9 @@ static int check_ctx_save(struct vkfd_pdd *pdd, const struct vkfd_queue_props *p
 		return 0;
 	if (props->ctl_stack_size != stack || props->ctx_size < size)
 		return -EINVAL;
-	if (!is_mapped(pdd->vm, props->ctx_va, PAGE_ALIGN((u64)props->ctx_size + debug)))
+	size = PAGE_ALIGN((u64)props->ctx_size + debug);
+	if (!is_mapped(pdd->vm, props->ctx_va, size) &&
+	    !vkfd_svm_always_mapped(pdd, props->ctx_va, size))
 		return -EINVAL;
 	return 0;
 }

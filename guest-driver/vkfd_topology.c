@@ -21,6 +21,7 @@
 
 #include "vkfd_device.h"
 #include "vkfd_peer.h"
+#include "vkfd_svm.h"
 #include "vkfd_topology.h"
 #include "vkfd_topology_sysfs.h"
 
@@ -32,6 +33,7 @@
 /* HSA_CAP_*: doorbells of type 2 (64-bit), revision of the part. Nothing else is there. */
 #define VKFD_CAP_DOORBELL_TYPE_2_0	0x2000u
 #define VKFD_CAP_ASIC_REVISION__SHIFT	22
+#define VKFD_CAP_SVMAPI_SUPPORTED	0x8000000u
 
 #define VKFD_HEAP_SYSTEM	0
 #define VKFD_HEAP_FB_PUBLIC	1
@@ -337,6 +339,7 @@ static int vkfd_make_gpu_properties(struct kobject *node, int minor, struct vkfd
 		      VKFD_GPU_CLOCK_KHZ / 1000);
 	vkfd_text_add(&t, "fw_version %u\n", VKFD_MEC_FW_VERSION);
 	vkfd_text_add(&t, "capability %u\ndebug_prop 0\n", VKFD_CAP_DOORBELL_TYPE_2_0 |
+		      (vkfd_svm_enabled ? VKFD_CAP_SVMAPI_SUPPORTED : 0) |
 		      (u32)dev->rev_id << VKFD_CAP_ASIC_REVISION__SHIFT);
 	vkfd_text_add(&t, "sdma_fw_version %u\nunique_id 0\nnum_xcc 1\n", VKFD_SDMA_FW_VERSION);
 	vkfd_text_add(&t, "max_engine_clk_ccompute %u\n", vkfd_cpu_mhz());

@@ -151,7 +151,7 @@ static bool userptr_invalidate(struct mmu_interval_notifier *mni,
 	up->lost = false;
 	/* No GPU has it: whoever maps it looks up its pages. */
 	if (up->gpus)
-		vkfd_userptrs_evict(up->process, up->gpus);
+		vkfd_userptrs_evict(up->process, up->gpus, KFD_QUEUE_EVICTION_TRIGGER_USERPTR);
 	if (up->valid)
 		forget_pages(up);
 	mutex_unlock(&us->lock);
@@ -261,7 +261,7 @@ void vkfd_userptr_attach(struct vkfd_bo *bo, unsigned int gpu)
 		write_entries(up);
 	/* Taken away since they were looked up: as if it had happened a moment later. */
 	else if (!up->lost)
-		vkfd_userptrs_evict(up->process, BIT(gpu));
+		vkfd_userptrs_evict(up->process, BIT(gpu), KFD_QUEUE_EVICTION_TRIGGER_USERPTR);
 	mutex_unlock(&us->lock);
 }
 

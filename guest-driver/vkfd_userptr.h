@@ -137,7 +137,9 @@ void vkfd_userptrs_stop(struct vkfd_process *p);
  * Pages of a range that @gpus have go away: takes the queues of the process off those and
  * has the pages looked up again. vkfd_userptrs.lock held; from notifiers.
  */
-void vkfd_userptrs_evict(struct vkfd_process *p, unsigned long gpus);
+void vkfd_userptrs_evict(struct vkfd_process *p, unsigned long gpus, int trigger);
+/* Has the work look, with no queue taken off. vkfd_userptrs.lock held. */
+void vkfd_userptrs_kick(struct vkfd_process *p);
 
 /* For debugfs. */
 void vkfd_userptrs_show(struct seq_file *m, struct vkfd_process *p);

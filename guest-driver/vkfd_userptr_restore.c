@@ -21,6 +21,7 @@
 #include "vkfd_process.h"
 #include "vkfd_queue.h"
 #include "vkfd_smi.h"
+#include "vkfd_svm.h"
 #include "vkfd_trace.h"
 #include "vkfd_userptr.h"
 
@@ -46,7 +47,14 @@ static void kick(struct vkfd_userptrs *us)
 	queue_delayed_work(restore_wq, &us->work, msecs_to_jiffies(us->delay_ms));
 }
 
-void vkfd_userptrs_evict(struct vkfd_process *p, unsigned long gpus)
+void vkfd_userptrs_kick(struct vkfd_process *p)
+{
+	lockdep_assert_held(&p->userptrs.lock);
+
+	kick(&p->userptrs);
+}
+
+void vkfd_userptrs_evict(struct vkfd_process *p, unsigned long gpus, int trigger)
 {
 	struct vkfd_userptrs *us = &p->userptrs;
 	unsigned int gpu;
@@ -62,7 +70,7 @@ void vkfd_userptrs_evict(struct vkfd_process *p, unsigned long gpus)
 
 		us->evictions++;
 		trace_process_evict(p->pasid, gpu);
-		vkfd_smi_eviction(pdd->dev, p, KFD_QUEUE_EVICTION_TRIGGER_USERPTR);
+		vkfd_smi_eviction(pdd->dev, p, trigger);
 		/* Queues that do not stop are stopped for good, which has been logged. */
 		vkfd_queues_evict(pdd);
 	}
@@ -160,6 +168,7 @@ static void restore_work(struct work_struct *work)
 	if (!mmget_not_zero(mm))
 		return;
 	done = fetch_all(us, mm);
+	done &= vkfd_svm_restore(p, mm);
 	/*
 	 * Maybe the last user, in which case all notifiers of the process run here. Who
 	 * waits for this work is the teardown, for which nobody waits in here.
@@ -171,6 +180,7 @@ static void restore_work(struct work_struct *work)
 	mutex_lock(&us->lock);
 	us->attempts++;
 	done &= all_there(us);
+	done &= vkfd_svm_there(p);
 	if (done) {
 		put_back(p);
 	} else {

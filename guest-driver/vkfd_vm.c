@@ -13,6 +13,7 @@
 #include "vkfd_hw.h"
 #include "vkfd_process.h"
 #include "vkfd_pt.h"
+#include "vkfd_svm.h"
 #include "vkfd_userptr.h"
 #include "vkfd_vm_int.h"
 
@@ -229,6 +230,10 @@ struct vkfd_mapping *vkfd_vm_map(struct vkfd_vm *vm, const struct vkfd_map_param
 	}
 
 	mutex_lock(&vm->lock);
+	if (vm->process && vkfd_svm_overlaps(vm->process, va, npages << AMDGPU_GPU_PAGE_SHIFT)) {
+		err = -EINVAL;
+		goto out;
+	}
 	err = mtree_insert_range(&vm->mappings, pn, pn + npages - 1, m, GFP_KERNEL_ACCOUNT);
 	if (err) {
 		err = err == -EEXIST ? -EINVAL : err;
@@ -370,6 +375,71 @@ int vkfd_vm_write_user(struct vkfd_vm *vm, struct vkfd_bo *bo, bool valid)
 	 */
 	vkfd_pt_refill(vm->dev, vm->root, m->va, m->npages,
 		       valid ? vkfd_mapping_pte : vkfd_invalid_pte, m);
+	vkfd_vm_flush(vm);
+	vkfd_hw_exit(idx);
+	return 0;
+}
+
+int vkfd_vm_reserve(struct vkfd_vm *vm, u64 va, u64 npages)
+{
+	LIST_HEAD(empty);
+	int err, idx;
+
+	if (!vkfd_vm_range_ok(va, npages))
+		return -EINVAL;
+	if (!vkfd_hw_enter(vm->dev, &idx))
+		return -ENODEV;
+	mutex_lock(&vm->lock);
+	err = vkfd_pt_prepare(vm->dev, vm->root, va, npages);
+	if (err)
+		vkfd_pt_clear(vm->dev, vm->root, va, npages, false, true, &empty);
+	else
+		vkfd_pt_fill(vm->dev, vm->root, va, npages, vkfd_invalid_pte, NULL);
+	/* The walker may have cached an entry for a table that goes. */
+	if (!list_empty(&empty))
+		vkfd_vm_flush(vm);
+	vkfd_pt_free_list(vm->dev, &empty);
+	mutex_unlock(&vm->lock);
+	vkfd_hw_exit(idx);
+	return err;
+}
+
+void vkfd_vm_unreserve(struct vkfd_vm *vm, u64 va, u64 npages)
+{
+	LIST_HEAD(empty);
+	bool live;
+	int idx;
+
+	live = vkfd_hw_enter(vm->dev, &idx);
+	mutex_lock(&vm->lock);
+	vkfd_pt_clear(vm->dev, vm->root, va, npages, true, live, &empty);
+	if (live)
+		vkfd_vm_flush(vm);
+	vkfd_pt_free_list(vm->dev, &empty);
+	mutex_unlock(&vm->lock);
+	if (live)
+		vkfd_hw_exit(idx);
+}
+
+bool vkfd_vm_in_use(struct vkfd_vm *vm, u64 va, u64 npages)
+{
+	unsigned long pn = va >> AMDGPU_GPU_PAGE_SHIFT;
+	bool found;
+
+	mutex_lock(&vm->lock);
+	found = mt_find(&vm->mappings, &pn, pn + npages - 1);
+	mutex_unlock(&vm->lock);
+	return found;
+}
+
+int vkfd_vm_write_range(struct vkfd_vm *vm, u64 va, u64 npages, vkfd_pte_fn fn, void *data)
+{
+	int idx;
+
+	if (!vkfd_hw_enter(vm->dev, &idx))
+		return -ENODEV;
+	/* Without vm->lock, as vkfd_vm_write_user(). */
+	vkfd_pt_refill(vm->dev, vm->root, va, npages, fn, data);
 	vkfd_vm_flush(vm);
 	vkfd_hw_exit(idx);
 	return 0;

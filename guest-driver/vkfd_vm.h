@@ -13,10 +13,11 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 
+#include "vkfd_pt.h"
+
 struct vkfd_bo;
 struct vkfd_device;
 struct vkfd_process;
-struct vkfd_pt;
 
 /**
  * struct vkfd_vm
@@ -155,6 +156,22 @@ bool vkfd_vm_is_user(struct vkfd_bo *bo, const struct vkfd_process *p);
  * @bo mapped; takes no other lock than bind_lock, and allocates nothing.
  */
 int vkfd_vm_write_user(struct vkfd_vm *vm, struct vkfd_bo *bo, bool valid);
+
+/*
+ * For vkfd_svm_map.c: room in the page tables for @npages from @va on, with invalid entries /
+ * which is given up. Between the two nothing else is mapped there: both sides look for the
+ * other's, see vkfd_svm_overlaps() and vkfd_vm_in_use(). Takes vm->lock. -EINVAL, -ENOMEM,
+ * -ENODEV. Unreserve works on after the hardware is gone.
+ */
+int vkfd_vm_reserve(struct vkfd_vm *vm, u64 va, u64 npages);
+void vkfd_vm_unreserve(struct vkfd_vm *vm, u64 va, u64 npages);
+/* Whether a BO is mapped somewhere there. Takes vm->lock. */
+bool vkfd_vm_in_use(struct vkfd_vm *vm, u64 va, u64 npages);
+/*
+ * Writes the entries of a part of what was reserved, and flushes the TLB: as
+ * vkfd_vm_write_user(), under vkfd_userptrs.lock.
+ */
+int vkfd_vm_write_range(struct vkfd_vm *vm, u64 va, u64 npages, vkfd_pte_fn fn, void *data);
 
 /*
  * What the GPU would read at @va, in one page. -EFAULT: not mapped, or not memory;

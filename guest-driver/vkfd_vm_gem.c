@@ -16,6 +16,7 @@
 #include "vkfd_device.h"
 #include "vkfd_evict.h"
 #include "vkfd_pt.h"
+#include "vkfd_svm.h"
 #include "vkfd_vm_int.h"
 
 static unsigned long first_page(const struct vkfd_mapping *m)
@@ -251,7 +252,11 @@ int vkfd_vm_gem_replace(struct vkfd_vm *vm, const struct vkfd_map_params *params
 		return -ENODEV;
 	}
 	mutex_lock(&vm->lock);
-	err = split_around(vm, first_page(m), last_page(m));
+	if (vm->process &&
+	    vkfd_svm_overlaps(vm->process, m->va, m->npages << AMDGPU_GPU_PAGE_SHIFT))
+		err = -EINVAL;
+	else
+		err = split_around(vm, first_page(m), last_page(m));
 	if (!err)
 		err = put_in_place(vm, m, &gone);
 	mutex_unlock(&vm->lock);

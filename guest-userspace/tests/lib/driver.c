@@ -47,6 +47,20 @@ int driver_set_parameter(const char *name, const char *value)
 	return err;
 }
 
+bool driver_flag(const char *name)
+{
+	char path[128];
+	FILE *f;
+	int c;
+
+	snprintf(path, sizeof(path), "/sys/module/vkfd/parameters/%s", name);
+	f = fopen(path, "re");
+	c = f ? fgetc(f) : EOF;
+	if (f)
+		fclose(f);
+	return c == 'Y';
+}
+
 int driver_sched_policy(void)
 {
 	return (int)module_number("/sys/module/vkfd/parameters/sched_policy");

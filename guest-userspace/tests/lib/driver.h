@@ -20,6 +20,9 @@ unsigned int scaled(unsigned int full, unsigned int part);
 /* Sets parameter @name of the module: 0 or the negative errno. */
 int driver_set_parameter(const char *name, const char *value);
 
+/* Whether boolean parameter @name is on. */
+bool driver_flag(const char *name);
+
 /* The module's sched_policy: 0 and 1 scheduler firmware, 2 none; -1 on failure. */
 int driver_sched_policy(void);
 

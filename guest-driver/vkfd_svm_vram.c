@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pages of SVM ranges in VRAM, on kernels with CONFIG_DEVICE_PRIVATE.
+ *
+ * A page of memory that only the GPU can reach, as the kernel sees it: a CPU that touches it
+ * faults, and it is copied back. Where a page is, is the kernel's to know; ranges do not
+ * keep it, hmm_range_fault() tells. All copies are the CPU's, through BAR0. Queues are off
+ * meanwhile: a migration begins with an MMU notifier.
+ */
+#include <linux/delay.h>
+#include <linux/highmem.h>
+#include <linux/ioport.h>
+#include <linux/llist.h>
+#include <linux/memremap.h>
+#include <linux/migrate.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/rwsem.h>
+#include <linux/slab.h>
+#include <drm/drm_drv.h>
+
+#include "vkfd_process.h"
+#include "vkfd_svm.h"
+#include "vkfd_svm_vram.h"
+#include "vkfd_vram.h"
+
+/* Pages that are copied at a time. */
+#define BATCH	512
+
+/**
+ * struct vram_page - a page of VRAM that a process has, page->zone_device_data
+ * @dev: whose VRAM
+ * @block: where in it, in a list of one
+ * @free: in vkfd_svm_vram.freed
+ */
+struct vram_page {
+	struct vkfd_device *dev;
+	struct list_head block;
+	struct llist_node free;
+};
+
+/**
+ * struct batch - pages that move
+ * @src: as migrate_vma wants them
+ * @dst: where to
+ */
+struct batch {
+	unsigned long src[BATCH];
+	unsigned long dst[BATCH];
+};
+
+u64 vkfd_svm_vram_offset(struct page *page)
+{
+	struct dev_pagemap *pgmap = page->pgmap;
+
+	return PFN_PHYS(page_to_pfn(page)) - pgmap->range.start;
+}
+
+/* What is freed in any context is given back here. */
+static void free_work(struct work_struct *work)
+{
+	struct vkfd_svm_vram *sv = container_of(work, struct vkfd_svm_vram, work);
+	struct llist_node *freed = llist_del_all(&sv->freed);
+	struct vram_page *vp, *next;
+
+	llist_for_each_entry_safe(vp, next, freed, free) {
+		vkfd_vram_free_blocks(vp->dev, &vp->block);
+		atomic_long_dec(&sv->pages);
+		kfree(vp);
+	}
+}
+
+/* Somebody's last reference, maybe under a page-table lock. */
+static void svm_page_free(struct page *page)
+{
+	struct vram_page *vp = page->zone_device_data;
+	struct vkfd_svm_vram *sv = &vp->dev->svm_vram;
+
+	page->zone_device_data = NULL;
+	llist_add(&vp->free, &sv->freed);
+	queue_work(system_unbound_wq, &sv->work);
+}
+
+/* A page of VRAM, locked, with undefined contents; NULL: there is none. */
+static struct page *vram_page_new(struct vkfd_device *dev)
+{
+	struct vkfd_vram_block *block;
+	struct vram_page *vp;
+	struct page *page;
+
+	vp = kzalloc(sizeof(*vp), GFP_KERNEL_ACCOUNT);
+	if (!vp)
+		return NULL;
+	vp->dev = dev;
+	INIT_LIST_HEAD(&vp->block);
+	if (vkfd_vram_alloc_blocks(dev, PAGE_SIZE, true, &vp->block)) {
+		kfree(vp);
+		return NULL;
+	}
+	block = list_first_entry(&vp->block, struct vkfd_vram_block, link);
+	page = pfn_to_page(PHYS_PFN(dev->svm_vram.pgmap.range.start + block->node.start));
+	atomic_long_inc(&dev->svm_vram.pages);
+	page->zone_device_data = vp;
+	zone_device_page_init(page);
+	return page;
+}
+
+/* From RAM, or zeroes without @from. The part is there. */
+static void copy_in(struct vkfd_device *dev, struct page *to, struct page *from)
+{
+	void __iomem *at = dev->vram.map + vkfd_svm_vram_offset(to);
+	void *src;
+
+	if (!from) {
+		memset_io(at, 0, PAGE_SIZE);
+		return;
+	}
+	src = kmap_local_page(from);
+	memcpy_toio(at, src, PAGE_SIZE);
+	kunmap_local(src);
+}
+
+static void copy_out(struct vkfd_device *dev, struct page *to, struct page *from)
+{
+	void *dst = kmap_local_page(to);
+
+	memcpy_fromio(dst, dev->vram.map + vkfd_svm_vram_offset(from), PAGE_SIZE);
+	kunmap_local(dst);
+}
+
+/* Pages for what is to move into VRAM, as far as there are any. */
+static void fill(struct vkfd_device *dev, struct migrate_vma *m)
+{
+	unsigned long i, n = (m->end - m->start) >> PAGE_SHIFT;
+	struct page *page;
+	int idx;
+
+	/* Under the lock none is made any more once the part is to go. */
+	down_read(&dev->svm_vram.sem);
+	if (!dev->svm_vram.on || !vkfd_hw_enter(dev, &idx)) {
+		up_read(&dev->svm_vram.sem);
+		return;
+	}
+	for (i = 0; i < n; i++) {
+		if (!(m->src[i] & MIGRATE_PFN_MIGRATE))
+			continue;
+		page = vram_page_new(dev);
+		if (!page)
+			break;
+		copy_in(dev, page, migrate_pfn_to_page(m->src[i]));
+		m->dst[i] = migrate_pfn(page_to_pfn(page));
+	}
+	/* Write-combined stores are in VRAM before an entry points there. */
+	wmb();
+	vkfd_hw_exit(idx);
+	up_read(&dev->svm_vram.sem);
+}
+
+/*
+ * Pages of RAM for those of @src that are in VRAM and are to move. While the part is away they
+ * stay, as do those for which there is no memory. Of one that is dead they come without their
+ * contents.
+ */
+static void empty(struct vkfd_device *dev, unsigned long *src, unsigned long *dst, unsigned long n)
+{
+	struct page *page, *from;
+	bool there, dead = READ_ONCE(dev->dead);
+	unsigned long i;
+	int idx;
+
+	there = vkfd_hw_enter(dev, &idx);
+	if (!there && !dead) {
+		/* Whoever asks asks again. */
+		usleep_range(1000, 2000);
+		return;
+	}
+	for (i = 0; i < n; i++) {
+		from = migrate_pfn_to_page(src[i]);
+		if (!(src[i] & MIGRATE_PFN_MIGRATE) || !from || !is_device_private_page(from))
+			continue;
+		page = alloc_page(GFP_HIGHUSER_MOVABLE | __GFP_ACCOUNT);
+		if (!page)
+			break;
+		lock_page(page);
+		if (there)
+			copy_out(dev, page, from);
+		else
+			clear_highpage(page);
+		dst[i] = migrate_pfn(page_to_pfn(page));
+	}
+	if (there)
+		vkfd_hw_exit(idx);
+}
+
+/* Moves pages of one VMA, at most BATCH, into VRAM or back. mmap_lock held. */
+static int move(struct vkfd_device *dev, struct migrate_vma *m, struct batch *b, bool in)
+{
+	unsigned long n = (m->end - m->start) >> PAGE_SHIFT;
+	int err;
+
+	memset(b, 0, sizeof(*b));
+	m->src = b->src;
+	m->dst = b->dst;
+	m->pgmap_owner = dev;
+	m->flags = in ? MIGRATE_VMA_SELECT_SYSTEM : MIGRATE_VMA_SELECT_DEVICE_PRIVATE;
+	err = migrate_vma_setup(m);
+	if (err)
+		return err;
+	if (m->cpages) {
+		if (in)
+			fill(dev, m);
+		else
+			empty(dev, b->src, b->dst, n);
+	}
+	migrate_vma_pages(m);
+	migrate_vma_finalize(m);
+	return 0;
+}
+
+/* All anonymous memory between @start and @end. No lock held, but svm.lock. */
+static void move_range(struct vkfd_device *dev, struct mm_struct *mm, unsigned long start,
+		       unsigned long end, bool in)
+{
+	struct batch *b = kvmalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
+	struct vm_area_struct *vma;
+
+	while (b && start < end) {
+		struct migrate_vma m = { .start = start };
+
+		mmap_read_lock(mm);
+		vma = find_vma(mm, start);
+		if (!vma || vma->vm_start >= end) {
+			mmap_read_unlock(mm);
+			break;
+		}
+		m.vma = vma;
+		m.start = max(start, vma->vm_start);
+		m.end = min3(end, vma->vm_end, m.start + BATCH * PAGE_SIZE);
+		/* What can be in VRAM; the rest stays where it is. */
+		if (vma_is_anonymous(vma))
+			move(dev, &m, b, in);
+		start = m.end;
+		mmap_read_unlock(mm);
+		cond_resched();
+	}
+	kvfree(b);
+}
+
+void vkfd_svm_vram_move(struct vkfd_svm_range *r, struct mm_struct *mm, struct vkfd_device *dev,
+			bool in)
+{
+	unsigned long start = r->node.start << PAGE_SHIFT, end = (r->node.last + 1) << PAGE_SHIFT;
+	int idx;
+
+	lockdep_assert_held(&r->process->svm.lock);
+
+	if (!drm_dev_enter(&dev->drm, &idx))
+		return;
+	if (dev->svm_vram.res)
+		move_range(dev, mm, start, end, in);
+	drm_dev_exit(idx);
+}
+
+/* A CPU touches a page in VRAM: that and what is around it come back. mmap_lock held. */
+static vm_fault_t svm_migrate_to_ram(struct vm_fault *vmf)
+{
+	unsigned long around = ALIGN_DOWN(vmf->address, BATCH * PAGE_SIZE);
+	struct vram_page *vp = vmf->page->zone_device_data;
+	struct vkfd_device *dev = vp->dev;
+	struct batch *b = kvmalloc(sizeof(*b), GFP_KERNEL);
+	struct migrate_vma m = {
+		.vma = vmf->vma,
+		.start = max(around, vmf->vma->vm_start),
+		.end = min(around + BATCH * PAGE_SIZE, vmf->vma->vm_end),
+		.fault_page = vmf->page,
+	};
+	vm_fault_t ret = 0;
+
+	if (!b)
+		return VM_FAULT_OOM;
+	if (move(dev, &m, b, false))
+		ret = VM_FAULT_SIGBUS;
+	/* The contents are lost. A part that is away will be back: the CPU faults again. */
+	else if (READ_ONCE(dev->dead))
+		ret = VM_FAULT_SIGBUS;
+	kvfree(b);
+	return ret;
+}
+
+static const struct dev_pagemap_ops svm_pgmap_ops = {
+	.page_free = svm_page_free,
+	.migrate_to_ram = svm_migrate_to_ram,
+};
+
+void vkfd_svm_vram_evict(struct vkfd_device *dev)
+{
+	unsigned long pfn, first, end;
+	struct batch *b;
+
+	if (!dev->svm_vram.res || !atomic_long_read(&dev->svm_vram.pages))
+		return;
+	b = kvmalloc(sizeof(*b), GFP_KERNEL);
+	if (!b)
+		return;
+	first = PHYS_PFN(dev->svm_vram.pgmap.range.start);
+	end = first + PHYS_PFN(dev->vram.size);
+	for (pfn = first; pfn < end && atomic_long_read(&dev->svm_vram.pages); pfn += BATCH) {
+		memset(b, 0, sizeof(*b));
+		if (migrate_device_range(b->src, pfn, BATCH))
+			break;
+		empty(dev, b->src, b->dst, BATCH);
+		migrate_device_pages(b->src, b->dst, BATCH);
+		migrate_device_finalize(b->src, b->dst, BATCH);
+		cond_resched();
+	}
+	kvfree(b);
+	flush_work(&dev->svm_vram.work);
+}
+
+int vkfd_svm_vram_init(struct vkfd_device *dev)
+{
+	struct vkfd_svm_vram *sv = &dev->svm_vram;
+	struct resource *res;
+	void *addr;
+
+	init_llist_head(&sv->freed);
+	INIT_WORK(&sv->work, free_work);
+	init_rwsem(&sv->sem);
+	if (!vkfd_svm_enabled)
+		return 0;
+	res = request_free_mem_region(&iomem_resource, dev->vram.size, "vkfd-svm");
+	if (IS_ERR(res))
+		return PTR_ERR(res);
+	sv->pgmap.type = MEMORY_DEVICE_PRIVATE;
+	sv->pgmap.range.start = res->start;
+	sv->pgmap.range.end = res->end;
+	sv->pgmap.nr_range = 1;
+	sv->pgmap.ops = &svm_pgmap_ops;
+	sv->pgmap.owner = dev;
+	addr = memremap_pages(&sv->pgmap, dev_to_node(&dev->pdev->dev));
+	if (IS_ERR(addr)) {
+		release_mem_region(res->start, resource_size(res));
+		return PTR_ERR(addr);
+	}
+	sv->res = res;
+	sv->on = true;
+	return 0;
+}
+
+void vkfd_svm_vram_fini(struct vkfd_device *dev)
+{
+	struct vkfd_svm_vram *sv = &dev->svm_vram;
+
+	if (!sv->res)
+		return;
+	down_write(&sv->sem);
+	sv->on = false;
+	up_write(&sv->sem);
+	/* What others have locked just now is tried again. */
+	while (atomic_long_read(&sv->pages)) {
+		vkfd_svm_vram_evict(dev);
+		flush_work(&sv->work);
+		cond_resched();
+	}
+	memunmap_pages(&sv->pgmap);
+	release_mem_region(sv->res->start, resource_size(sv->res));
+	sv->res = NULL;
+}

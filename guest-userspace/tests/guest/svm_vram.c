@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Memory under the SVM interface that is prefetched into VRAM, on kernels that can do that:
+ * nothing of it is lost on any way there and back, and VRAM is given back. Elsewhere it stays
+ * where it is.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gpu.h"
+#include "gpu_sysfs.h"
+#include "queue.h"
+#include "svm.h"
+#include "tap.h"
+#include "user.h"
+
+#define LONG_MS	60000u
+#define PAGES	1200u	/* more than come back at a time, and no multiple of it */
+#define SIZE	((size_t)PAGES * GPU_PAGE)
+#define SYSMEM	KFD_IOCTL_SVM_LOCATION_SYSMEM
+
+static volatile uint64_t *word(char *mem, size_t page)
+{
+	return (volatile uint64_t *)(mem + page * GPU_PAGE);
+}
+
+static uint64_t pattern(size_t i)
+{
+	return (i + 1) * 0x9e3779b97f4a7c15ull;
+}
+
+static void fill(char *mem, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < size / 8; i++)
+		((uint64_t *)mem)[i] = pattern(i);
+}
+
+/* Words that are not as they were; the first of page @but is @val. */
+static int64_t wrong(const char *mem, size_t size, size_t but, uint64_t val)
+{
+	size_t i;
+	int64_t n = 0;
+
+	for (i = 0; i < size / 8; i++)
+		n += ((const uint64_t *)mem)[i] != (i == but * (GPU_PAGE / 8) ? val : pattern(i));
+	return n;
+}
+
+static int prefetch(struct user *u, const char *mem, size_t size, uint32_t where)
+{
+	return svm_set_one(&u->r.p, mem, size, SVM_ATTR(PREFETCH_LOC, where));
+}
+
+static uint64_t available(struct user *u)
+{
+	struct kfd_ioctl_get_available_memory_args a = { .gpu_id = u->r.p.gpu_id };
+
+	if (kfd_call(u->r.p.kfd, AMDKFD_IOC_AVAILABLE_MEMORY, &a))
+		tap_bail("AVAILABLE_MEMORY");
+	return a.available;
+}
+
+/* What is freed is given back some time later. */
+static uint64_t available_again(struct user *u, uint64_t want)
+{
+	uint64_t end = now_ns() + LONG_MS * 1000000ull, got;
+
+	while ((got = available(u)) != want && now_ns() < end)
+		usleep(1000);
+	return got;
+}
+
+/* Filled memory of @size in VRAM. */
+static char *in_vram(struct user *u, size_t size)
+{
+	char *mem = user_pages(size);
+
+	fill(mem, size);
+	svm_share(&u->r.p, mem, size);
+	if (prefetch(u, mem, size, u->r.p.gpu_id))
+		tap_bail("prefetch");
+	return mem;
+}
+
+static bool loads(struct user *u, volatile uint64_t *at, uint64_t want)
+{
+	uint64_t value = ~want;
+
+	return user_load(u, at, &value) && value == want;
+}
+
+static void test_there_and_back(struct user *u)
+{
+	const int64_t pages = PAGES;
+	char *mem = in_vram(u, SIZE), *ram = user_pages(SIZE);
+	size_t done;
+
+	tap_is(svm_counter("vram"), pages, "prefetch: all pages are in VRAM");
+	tap_is(svm_counter("present"), pages, "prefetch: and mapped");
+	tap_ok(loads(u, word(mem, 0), pattern(0)) &&
+	       loads(u, word(mem, PAGES - 1), pattern((PAGES - 1) * (GPU_PAGE / 8))),
+	       "prefetch: the GPU sees what was there");
+	tap_ok(user_store(u, word(mem, 700), 5), "prefetch: and stores");
+	tap_is(svm_counter("vram"), pages, "prefetch: the GPU moves nothing");
+	svm_share(&u->r.p, ram, SIZE);
+	for (done = 0; done < SIZE; done += SIZE / 4)
+		raw_put_copy(&u->sdma, ram + done, mem + done, (uint32_t)(SIZE / 4));
+	raw_put_write(&u->sdma, u->sdma.word, ++u->seq);
+	raw_submit(&u->sdma);
+	tap_ok(wait_word(u->sdma.word, u->seq, LONG_MS), "prefetch: SDMA copies it to RAM");
+	tap_is(wrong(ram, SIZE, 700, 5), 0, "prefetch: every word of it");
+
+	tap_is((int64_t)*word(mem, 700), 5, "CPU: sees what the GPU stored");
+	user_settle();
+	tap_ok(svm_counter("vram") < pages && svm_counter("vram") > 0, "CPU: some of it has come back");
+	tap_ok(user_store(u, word(mem, 700), 6) && *word(mem, 700) == 6,
+	       "CPU: both sides use that");
+	tap_is(wrong(mem, SIZE, 700, 6), 0, "CPU: no word is lost");
+	user_settle();
+	tap_is(svm_counter("vram"), 0, "CPU: nothing is in VRAM any more");
+
+	tap_is(prefetch(u, mem, SIZE, u->r.p.gpu_id), 0, "again: into VRAM");
+	tap_is(svm_counter("vram"), pages, "again: all pages are there");
+	tap_is(prefetch(u, mem, SIZE, SYSMEM), 0, "again: out of it");
+	tap_is(svm_counter("vram"), 0, "again: no page is");
+	tap_is(svm_counter("present"), 2 * pages, "again: all are mapped in RAM");
+	tap_is(wrong(mem, SIZE, 700, 6), 0, "again: no word is lost");
+	munmap(mem, SIZE);
+	munmap(ram, SIZE);
+}
+
+static void test_untouched(struct user *u)
+{
+	char *mem = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t i;
+	bool ok = true;
+
+	if (mem == MAP_FAILED)
+		tap_bail("mmap: %m");
+	tap_is(prefetch(u, mem, SIZE, u->r.p.gpu_id), 0, "untouched: prefetched before access");
+	svm_share(&u->r.p, mem, SIZE);
+	tap_is(svm_counter("vram"), PAGES, "untouched: it begins in VRAM");
+	for (i = 0; ok && i < PAGES; i += 100)
+		ok = loads(u, word(mem, i), 0) && user_store(u, word(mem, i), i + 1);
+	tap_ok(ok, "untouched: zeroes, which the GPU writes over");
+	for (i = 0; ok && i < PAGES; i++)
+		ok = *word(mem, i) == (i % 100 ? 0 : i + 1);
+	tap_ok(ok, "untouched: the CPU sees that");
+	munmap(mem, SIZE);
+}
+
+static void test_fork(struct user *u)
+{
+	char *mem = in_vram(u, SIZE);
+	int go[2], status = -1;
+	char byte = 0;
+	pid_t pid;
+
+	if (pipe(go))
+		tap_bail("pipe: %m");
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		tap_bail("fork: %m");
+	if (!pid) {
+		if (read(go[0], &byte, 1) != 1)
+			_exit(2);
+		_exit(wrong(mem, SIZE, PAGES, 0) != 0);
+	}
+	tap_ok(user_store(u, word(mem, 9), 8), "fork: the GPU stores after it");
+	*word(mem, 9) += 1;
+	if (write(go[1], &byte, 1) != 1 || waitpid(pid, &status, 0) != pid)
+		tap_bail("the child: %m");
+	tap_is(status, 0, "fork: the child has what was in VRAM as it was");
+	tap_ok(loads(u, word(mem, 9), 9), "fork: the GPU sees what the parent stores");
+	tap_is(wrong(mem, SIZE, 9, 9), 0, "fork: no word is lost");
+	close(go[0]);
+	close(go[1]);
+	munmap(mem, SIZE);
+}
+
+static void test_given_back(struct user *u)
+{
+	const uint64_t before = available(u);
+	uint64_t handle;
+	char *mem;
+	pid_t pid;
+
+	mem = in_vram(u, SIZE);
+	tap_ok(available(u) + 2 * 2097152 <= before, "VRAM: there is less of it");
+	munmap(mem, SIZE);
+	tap_is((int64_t)available_again(u, before), (int64_t)before, "VRAM: munmap gives it back");
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		tap_bail("fork: %m");
+	if (!pid) {
+		struct user other;
+
+		user_open(&other);
+		mem = in_vram(&other, SIZE);
+		user_store_async(&other, word(mem, 1), 1);
+		kill(getpid(), SIGKILL);
+	}
+	waitpid(pid, NULL, 0);
+	tap_is((int64_t)available_again(u, before), (int64_t)before, "VRAM: so does a process that is killed");
+
+	mem = in_vram(u, SIZE);
+	tap_is(kfd_alloc(&u->r.p, gpu_va(kfd_reserve_va(before)), before,
+			 KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE, &handle, NULL),
+	       0, "VRAM: a BO gets all there was before");
+	user_settle();
+	tap_is(svm_counter("vram"), 0, "VRAM: since what may be in RAM moves there");
+	tap_ok(user_store(u, word(mem, 3), 4), "VRAM: where the GPU uses it");
+	tap_is(wrong(mem, SIZE, 3, 4), 0, "VRAM: no word is lost");
+	kfd_free(&u->r.p, handle);
+	munmap(mem, SIZE);
+}
+
+static void moves(void *arg)
+{
+	struct user u;
+
+	(void)arg;
+	user_open(&u);
+	test_there_and_back(&u);
+	test_untouched(&u);
+	test_fork(&u);
+	test_given_back(&u);
+	user_close(&u);
+}
+
+static void stays(void *arg)
+{
+	struct user u;
+	char *mem;
+
+	(void)arg;
+	user_open(&u);
+	mem = in_vram(&u, SIZE);
+	tap_is(svm_counter("vram"), 0, "prefetch: no page is in VRAM");
+	tap_is(svm_counter("present"), PAGES, "prefetch: all are mapped in place");
+	munmap(mem, SIZE);
+	user_close(&u);
+}
+
+/* The GPU goes while a process has memory there, or mapped there; the memory does not. */
+static void test_gone(void)
+{
+	int ready[2], go[2], status = -1;
+	char byte = 0;
+	pid_t pid;
+
+	if (!gpu_sysfs_find() || pipe(ready) || pipe(go))
+		tap_bail("no GPU in sysfs, or no pipe");
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		tap_bail("fork: %m");
+	if (!pid) {
+		struct user u;
+		char *mem;
+
+		user_open(&u);
+		mem = in_vram(&u, SIZE);
+		if (!user_store(&u, word(mem, 1), 2) || write(ready[1], &byte, 1) != 1 ||
+		    read(go[0], &byte, 1) != 1)
+			_exit(2);
+		status = wrong(mem, SIZE, 1, 2) != 0;
+		munmap(mem, SIZE);
+		_exit(status);
+	}
+	if (read(ready[0], &byte, 1) != 1)
+		tap_bail("the child: %m");
+	tap_ok(gpu_unbind(), "gone: the GPU is unbound");
+	if (write(go[1], &byte, 1) != 1 || waitpid(pid, &status, 0) != pid)
+		tap_bail("the child: %m");
+	tap_is(status, 0, "gone: a process that had memory there has all of it");
+	tap_ok(gpu_bind(), "gone: it is bound again");
+	close(ready[0]);
+	close(ready[1]);
+	close(go[0]);
+	close(go[1]);
+}
+
+/* Of a process that uses KFD: not of this one, which would keep the module. */
+static void ask(void)
+{
+	struct kfd_proc p;
+
+	kfd_proc_open(&p);
+	_exit(svm_counter("migrates") == 1);
+}
+
+int main(void)
+{
+	int status;
+	pid_t pid;
+
+	tap_begin(300);
+	svm_begin();
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		ask();
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		tap_bail("a child: %m");
+	if (WEXITSTATUS(status))
+		tap_child("into VRAM and back", moves, NULL);
+	else
+		tap_child("a kernel without DEVICE_PRIVATE", stays, NULL);
+	test_gone();
+	svm_end();
+	return tap_done();
+}
