@@ -28,9 +28,7 @@
 #define KFD_VRAM (KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC | RW)
 #define KFD_GTT	(KFD_IOC_ALLOC_MEM_FLAGS_GTT | RW)
 
-/* Before the first test: what is to be the same after each. */
-static int render;
-static int64_t used, gtt;
+static struct vram_base base;
 
 /* This process with all but ARENA of VRAM, and GEM BOs there. */
 struct arena {
@@ -99,15 +97,6 @@ static void free_all(struct arena *a)
 		gem_free(&a->bo[i]);
 }
 
-/* A child has ended: nothing of it is left. */
-static void test_nothing_left(const char *what)
-{
-	tap_ok(vram_settle("kfd", 0), "%s: KFD has nothing left", what);
-	tap_ok(vram_settle("used", used), "%s: nor has anybody VRAM", what);
-	tap_is(vram_counter("away_bytes"), 0, "%s: or evicted VRAM", what);
-	tap_is((int64_t)gem_info(render, AMDGPU_INFO_GTT_USAGE), gtt, "%s: or system memory", what);
-}
-
 /* What GEM has does not count as KFD's, and makes room for other GEM BOs. */
 static void gem_for_gem(void *unused)
 {
@@ -120,13 +109,13 @@ static void gem_for_gem(void *unused)
 	tap_is((int64_t)before, ARENA, "what is left is what is available");
 	fill(&a);
 	tap_is((int64_t)copier_available(&a.c), (int64_t)before, "GEM's memory does not count");
-	tap_is((int64_t)gem_info(render, AMDGPU_INFO_VRAM_USAGE) - used,
+	tap_is((int64_t)gem_info(base.render, AMDGPU_INFO_VRAM_USAGE) - base.used,
 	       (int64_t)(a.hog.size + ARENA), "but it is used");
 	tap_is(outs(&a), 0, "so far there was room");
 	put(&a, BOS);
 	tap_is(outs(&a), 1, "one more: one goes");
 	tap_is(vram_counter("away"), 1, "and is away");
-	tap_is((int64_t)gem_info(render, AMDGPU_INFO_GTT_USAGE) - gtt - (int64_t)a.bounce.size -
+	tap_is((int64_t)gem_info(base.render, AMDGPU_INFO_GTT_USAGE) - base.gtt - (int64_t)a.bounce.size -
 	       (int64_t)(2 * GPU_PAGE), SIZE, "as system memory");
 	tap_is((int64_t)wrong(&a, BOS + 1), 0, "all have their contents");
 	pattern_put(a.bo[0].cpu, SIZE, 100);
@@ -142,7 +131,7 @@ static void gem_for_gem(void *unused)
 static void kfd_for_gem(void *unused)
 {
 	struct buffer view[BOS], kfd;
-	uint64_t bad = 0, failed = 0;
+	uint64_t bad = 0, failed = 0, system;
 	struct arena a;
 	unsigned int i;
 
@@ -152,6 +141,7 @@ static void kfd_for_gem(void *unused)
 	for (i = 0; i < BOS; i += 2)
 		if (gem_to_kfd(&a.bo[i], &a.c, &view[i]))
 			tap_bail("import");
+	system = gem_info(base.render, AMDGPU_INFO_GTT_USAGE);
 	tap_is(buffer_alloc(&a.c, &kfd, ARENA - 2 * SIZE, KFD_VRAM), 0, "KFD gets VRAM that is full");
 	tap_is(outs(&a), BOS - 2, "so many went");
 	tap_is((int64_t)copier_available(&a.c), 2 * SIZE, "and so much is available");
@@ -174,6 +164,8 @@ static void kfd_for_gem(void *unused)
 	tap_is(buffer_free(&a.c, &kfd), 0, "KFD frees");
 	tap_ok(vram_settle("away", 0), "and all come back");
 	tap_is(ins(&a), BOS - 2, "each once");
+	tap_is((int64_t)gem_info(base.render, AMDGPU_INFO_GTT_USAGE), (int64_t)system,
+	       "and take no system memory any more");
 	for (i = 0; i < BOS; i += 2) {
 		bad += a.bo[i].cpu[0] != 0xabcd0000 + i;
 		bad += a.bo[i].cpu[SIZE / 4 - 1] != 0xabcd0000 + i;
@@ -202,16 +194,16 @@ static void too_much(void *unused)
 	fill(&a);
 	tap_is(buffer_alloc(&a.c, &b, ARENA + 2 * MIB, KFD_VRAM), -ENOMEM,
 	       "KFD asks for more than is available");
-	tap_is(gem_create(&g, render, ARENA + 2 * MIB, VRAM), -ENOMEM,
+	tap_is(gem_create(&g, base.render, ARENA + 2 * MIB, VRAM), -ENOMEM,
 	       "GEM asks for what KFD's memory of the same process would have to make room for");
 	tap_is(outs(&a), 0, "nothing has moved");
-	before = (int64_t)gem_info(render, AMDGPU_INFO_GTT_USAGE);
-	tap_is(gem_create(&g, render, ARENA + 2 * MIB, VRAM | GTT), 0, "VRAM or system memory");
-	tap_is((int64_t)gem_info(render, AMDGPU_INFO_GTT_USAGE) - before, ARENA + 2 * MIB,
+	before = (int64_t)gem_info(base.render, AMDGPU_INFO_GTT_USAGE);
+	tap_is(gem_create(&g, base.render, ARENA + 2 * MIB, VRAM | GTT), 0, "VRAM or system memory");
+	tap_is((int64_t)gem_info(base.render, AMDGPU_INFO_GTT_USAGE) - before, ARENA + 2 * MIB,
 	       "is system memory then");
 	tap_is(outs(&a), 0, "and nothing has moved");
 	gem_free(&g);
-	tap_is(gem_create(&g, render, SIZE, VRAM | GTT), 0, "VRAM or system memory, of a size");
+	tap_is(gem_create(&g, base.render, SIZE, VRAM | GTT), 0, "VRAM or system memory, of a size");
 	tap_is(outs(&a), 1, "for which one moves");
 	tap_is((int64_t)wrong(&a, BOS), 0, "all have their contents");
 	gem_free(&g);
@@ -333,12 +325,10 @@ int main(void)
 	tap_begin(600);
 	if (!gpu_sysfs_find())
 		tap_bail("no GPU in sysfs");
-	render = gem_render_open();
-	used = vram_counter("used");
-	gtt = (int64_t)gem_info(render, AMDGPU_INFO_GTT_USAGE);
+	vram_base_take(&base);
 	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		tap_child(tests[i].name, tests[i].fn, NULL);
-		test_nothing_left(tests[i].name);
+		vram_nothing_left(&base, tests[i].name);
 	}
 	return tap_done();
 }

@@ -32,8 +32,7 @@
 #define KFD_VRAM (KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC | RW)
 #define KFD_GTT	(KFD_IOC_ALLOC_MEM_FLAGS_GTT | RW)
 
-static int render;
-static int64_t used, gtt;
+static struct vram_base base;
 
 /* What a process with a queue tells of itself, in shared memory. */
 struct worker {
@@ -449,14 +448,6 @@ static void test_stress(void *unused)
 	driver_set_parameter("doorbell_slices", "254");
 }
 
-static void test_nothing_left(const char *what)
-{
-	tap_ok(vram_settle("kfd", 0), "%s: KFD has nothing left", what);
-	tap_ok(vram_settle("used", used), "%s: nor has anybody VRAM", what);
-	tap_is(vram_counter("away_bytes"), 0, "%s: or evicted VRAM", what);
-	tap_is((int64_t)gem_info(render, AMDGPU_INFO_GTT_USAGE), gtt, "%s: or system memory", what);
-}
-
 int main(void)
 {
 	static const struct {
@@ -474,12 +465,10 @@ int main(void)
 	workers = mmap(NULL, GPU_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (workers == MAP_FAILED)
 		tap_bail("mmap: %m");
-	render = gem_render_open();
-	used = vram_counter("used");
-	gtt = (int64_t)gem_info(render, AMDGPU_INFO_GTT_USAGE);
+	vram_base_take(&base);
 	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		tap_child(tests[i].name, tests[i].fn, NULL);
-		test_nothing_left(tests[i].name);
+		vram_nothing_left(&base, tests[i].name);
 	}
 	return tap_done();
 }

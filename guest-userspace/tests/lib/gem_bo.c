@@ -9,6 +9,7 @@
 
 #include "counters.h"
 #include "gem_bo.h"
+#include "gpu.h"
 #include "tap.h"
 
 #define KFD_VRAM	(KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC | \
@@ -107,6 +108,27 @@ int64_t vram_process_counter(int pid, const char *name)
 
 	snprintf(path, sizeof(path), "proc/%d/vram", pid);
 	return kfd_counter(path, name);
+}
+
+void vram_base_take(struct vram_base *base)
+{
+	base->render = gem_render_open();
+	base->used = vram_counter("used");
+	base->gtt = (int64_t)gem_info(base->render, AMDGPU_INFO_GTT_USAGE);
+}
+
+void vram_nothing_left(const struct vram_base *base, const char *what)
+{
+	uint64_t end = now_ns() + COPIER_MS * 1000000ull;
+	int64_t gtt;
+
+	tap_ok(vram_settle("kfd", 0), "%s: KFD has nothing left", what);
+	tap_ok(vram_settle("used", base->used), "%s: nor has anybody VRAM", what);
+	tap_ok(vram_settle("away_bytes", 0), "%s: or evicted VRAM", what);
+	while ((gtt = (int64_t)gem_info(base->render, AMDGPU_INFO_GTT_USAGE)) != base->gtt &&
+	       now_ns() < end)
+		usleep(1000);
+	tap_is(gtt, base->gtt, "%s: or system memory", what);
 }
 
 void pattern_put(volatile uint32_t *p, uint64_t bytes, uint32_t seed)

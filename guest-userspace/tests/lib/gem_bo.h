@@ -43,6 +43,19 @@ bool vram_settle(const char *name, int64_t want);
 /* A line of proc/PID/vram there. */
 int64_t vram_process_counter(int pid, const char *name);
 
+/**
+ * struct vram_base - what is taken before a test, and has to be taken after it
+ * @render: a render-node file
+ */
+struct vram_base {
+	int render;
+	int64_t used, gtt;
+};
+
+void vram_base_take(struct vram_base *base);
+/* Checks that nothing is left of processes that have ended, once they are taken apart. */
+void vram_nothing_left(const struct vram_base *base, const char *what);
+
 /* Each dword of @p gets a value of its own for @seed / how many have not. */
 void pattern_put(volatile uint32_t *p, uint64_t bytes, uint32_t seed);
 uint64_t pattern_wrong(const volatile uint32_t *p, uint64_t bytes, uint32_t seed);
