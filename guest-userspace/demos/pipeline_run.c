@@ -217,8 +217,10 @@ static uint32_t *put_work(const struct pipeline *pl, unsigned int i, uint32_t *p
 	if (s->kind == PL_PM4)
 		p = pm4_release_mem(p, gpu_va(&s->signal->value), RELEASE_MEM_DATA_64, 0,
 				    RELEASE_MEM_INT_NONE, 0);
+	/* Of AQL the completion signal says it: it falls behind the indirect buffer. */
 	if (is_last(pl, i))
-		return pm4_signal(p, event_slot(s->event), s->event->EventId);
+		return s->kind == PL_AQL ? p :
+		       pm4_signal(p, event_slot(s->event), s->event->EventId);
 	return pm4_release_mem(p, gpu_va(event_slot(s->event)), RELEASE_MEM_DATA_64,
 			       s->event->EventId, RELEASE_MEM_INT_NONE, 0);
 }
@@ -305,7 +307,10 @@ static void reset(struct pipeline *pl)
 	for (i = 0; i < pl->n; i++) {
 		struct pl_stage *s = &pl->stage[i];
 
-		aql_signal_init(s->signal, 1, NULL, 0);
+		if (s->kind == PL_AQL && is_last(pl, i))
+			aql_signal_init(s->signal, 1, event_slot(s->event), s->event->EventId);
+		else
+			aql_signal_init(s->signal, 1, NULL, 0);
 		*s->stamp = 0;
 		/* The kernel does so for an event an interrupt named: nobody names these. */
 		__atomic_store_n(event_slot(s->event), GPU_EVENT_UNSIGNALED, __ATOMIC_RELEASE);
@@ -324,7 +329,8 @@ static bool check(struct pipeline *pl)
 		for (d = 0; d < s->deps; d++)
 			if (*s->stamp < *pl->stage[s->dep[d]].stamp)
 				return fail(pl, "ran before one it depends on", i);
-		if (__atomic_load_n(&s->signal->value, __ATOMIC_ACQUIRE))
+		/* What waits for the slot may be done before the packet that wrote it is. */
+		if (!wait_word((const volatile uint64_t *)&s->signal->value, 0, PL_WAIT_MS))
 			return fail(pl, "its signal is not 0", i);
 	}
 	return true;
