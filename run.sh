@@ -57,7 +57,7 @@ shell)
 test) exec "$VKFD_TOP/scripts/test" "$@" ;;
 bench)
 	parse_options "$@"
-	((${#REST[@]})) || REST=(event queue)
+	((${#REST[@]})) || REST=(event queue memory)
 	for name in "${REST[@]}"; do
 		[[ $name == @(event|queue|memory) ]] ||
 			die "there is no benchmark $name (only: event, queue, memory)"

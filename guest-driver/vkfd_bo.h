@@ -211,8 +211,8 @@ bool vkfd_bo_reachable(struct vkfd_bo *bo, struct vkfd_device *dev);
 /*
  * Copies @len bytes, all in one page of @bo, from it to @buf or back. -EFAULT: it is not
  * memory, or is not any more; held (vkfd_bo_hold()), or under the lock of a VM that shows it;
- * -EIO: VRAM of a part that is away; userptr: takes
- * vkfd_userptrs.lock; -EAGAIN: its pages are away and will be looked up; writes are refused. Any context that may sleep.
+ * -EIO: VRAM of a part that is away; userptr: takes vkfd_userptrs.lock; -EAGAIN: its pages
+ * are away and will be looked up; writes are refused. Any context that may sleep.
  */
 int vkfd_bo_access(struct vkfd_bo *bo, u64 offset, void *buf, size_t len, bool write);
 

@@ -50,8 +50,8 @@
  * hiq->lock and dma_lock nothing is allocated but what does not reclaim.
  *
  * mmap_lock: mmap and fault handlers and VMA close run under it, and so may notifiers. The
- * handlers take bo->move_lock, events.mutex, vm->lock, doorbells.lock inside it, and, when the last reference to a BO
- * goes, dma_lock and vram.lock. So under those nothing may touch user memory; under
+ * handlers take bo->move_lock, events.mutex, vm->lock, doorbells.lock inside it, and, when
+ * the last reference to a BO goes, dma_lock and vram.lock. So under those nothing may touch user memory; under
  * process->lock nothing does either. userptr->fetch_lock is taken first of all, without any
  * of the above: mmap_lock and userptrs.lock are taken inside it. So is svm.lock, inside which
  * pages are looked up and moved: mmap_lock, and in it svm_vram.sem and vram.lock. Where svm.lock

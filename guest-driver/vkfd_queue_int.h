@@ -43,7 +43,8 @@
  * @bad, @bad_source, @bad_ctx0: a bad packet nobody has acted on; fault_lock
  * @was_reset: it was reset, and nobody has acted on that; fault_lock
  *
- * process->lock, except for @loaded and @mqd (vkfd_process_queues.lock), and what does not change: @dev, @id, @doorbell_id, @hqd, @sdma, and of @props @kind and @wptr_va.
+ * process->lock, except for @loaded and @mqd (vkfd_process_queues.lock), and what does not
+ * change: @dev, @id, @doorbell_id, @hqd, @sdma, and of @props @kind and @wptr_va.
  */
 struct vkfd_queue {
 	struct rcu_head rcu;
