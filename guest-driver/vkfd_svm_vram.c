@@ -20,6 +20,8 @@
 #include <linux/slab.h>
 #include <drm/drm_drv.h>
 
+#include "vkfd_device.h"
+#include "vkfd_evict.h"
 #include "vkfd_process.h"
 #include "vkfd_svm.h"
 #include "vkfd_svm_vram.h"
@@ -66,6 +68,7 @@ static void free_work(struct work_struct *work)
 
 	llist_for_each_entry_safe(vp, next, freed, free) {
 		vkfd_vram_free_blocks(vp->dev, &vp->block);
+		vkfd_evict_kick(vp->dev);
 		atomic_long_dec(&sv->pages);
 		kfree(vp);
 	}
