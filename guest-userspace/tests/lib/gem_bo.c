@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <drm/amdgpu_drm.h>
@@ -112,6 +113,15 @@ int64_t vram_process_counter(int pid, const char *name)
 
 void vram_base_take(struct vram_base *base)
 {
+	/* Who opens the device waits for what processes that have ended leave behind. */
+	pid_t pid = fork();
+
+	if (!pid) {
+		close(kfd_open());
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+		tap_bail("fork");
 	base->render = gem_render_open();
 	base->used = vram_counter("used");
 	base->gtt = (int64_t)gem_info(base->render, AMDGPU_INFO_GTT_USAGE);
