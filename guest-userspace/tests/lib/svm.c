@@ -11,20 +11,21 @@
 
 static int policy = -1;
 
-void svm_begin(void)
+const char *svm_begin(void)
 {
 	char parameters[64];
 
 	if (driver_flag("svm"))
-		return;
+		return NULL;
 	if (kernel_is_slow())
-		tap_skip_all("vkfd.svm=1 is not on, and leaks of a module that was unloaded are nobody's");
+		return "vkfd.svm=1 is not on, and leaks of a module that was unloaded are nobody's";
 	policy = driver_sched_policy();
 	snprintf(parameters, sizeof(parameters), "sched_policy=%d svm=1", policy);
 	if (policy < 0 || !driver_reload_with(parameters))
-		tap_skip_all("vkfd is not a module that can be loaded again");
+		return "vkfd is not a module that can be loaded again";
 	if (!driver_flag("svm"))
 		tap_bail("the module was loaded with svm=1, and does not have it");
+	return NULL;
 }
 
 void svm_end(void)

@@ -12,10 +12,10 @@
 #include "kfd.h"
 
 /*
- * Loads the module with svm=1 and everything else as it was, and back. Begin ends the program
- * as skipped where that is not possible; without effect if the interface is on already.
+ * Loads the module with svm=1 and everything else as it was, and back; without effect if the
+ * interface is on already. Begin: NULL, or why that is not possible.
  */
-void svm_begin(void);
+const char *svm_begin(void);
 void svm_end(void);
 
 /* One attribute for those calls. */
