@@ -55,7 +55,8 @@ static void vkfd_ih_show_one(struct seq_file *m, struct vkfd_device *dev)
 		seq_printf(m, "%s %llu\n", vkfd_ih_count_names[i], count[i]);
 }
 
-static int ih_show(struct seq_file *m, void *unused)
+void vkfd_debugfs_each_gpu(struct seq_file *m,
+			   void (*fn)(struct seq_file *m, struct vkfd_device *dev))
 {
 	struct vkfd_device *dev;
 	unsigned int i;
@@ -64,25 +65,21 @@ static int ih_show(struct seq_file *m, void *unused)
 		dev = vkfd_device_get_by_index(i);
 		if (!dev)
 			continue;
-		vkfd_ih_show_one(m, dev);
+		fn(m, dev);
 		drm_dev_put(&dev->drm);
 	}
+}
+
+static int ih_show(struct seq_file *m, void *unused)
+{
+	vkfd_debugfs_each_gpu(m, vkfd_ih_show_one);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(ih);
 
 static int vram_show(struct seq_file *m, void *unused)
 {
-	struct vkfd_device *dev;
-	unsigned int i;
-
-	for (i = 0; i < VKFD_MAX_GPUS; i++) {
-		dev = vkfd_device_get_by_index(i);
-		if (!dev)
-			continue;
-		vkfd_evict_show(m, dev);
-		drm_dev_put(&dev->drm);
-	}
+	vkfd_debugfs_each_gpu(m, vkfd_evict_show);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(vram);

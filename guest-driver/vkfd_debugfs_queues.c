@@ -17,20 +17,6 @@
 #include "vkfd_process.h"
 #include "vkfd_queue_int.h"
 
-static void for_each_gpu(struct seq_file *m, void (*fn)(struct seq_file *m, struct vkfd_device *dev))
-{
-	struct vkfd_device *dev;
-	unsigned int i;
-
-	for (i = 0; i < VKFD_MAX_GPUS; i++) {
-		dev = vkfd_device_get_by_index(i);
-		if (!dev)
-			continue;
-		fn(m, dev);
-		drm_dev_put(&dev->drm);
-	}
-}
-
 static void show_hqds(struct seq_file *m, struct vkfd_device *dev)
 {
 	u32 hqd[V9_MQD_HQD_DW];
@@ -64,7 +50,7 @@ static void show_hqds(struct seq_file *m, struct vkfd_device *dev)
 
 static int hqds_show(struct seq_file *m, void *unused)
 {
-	for_each_gpu(m, show_hqds);
+	vkfd_debugfs_each_gpu(m, show_hqds);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(hqds);
@@ -111,14 +97,14 @@ DEFINE_SHOW_ATTRIBUTE(mqds);
 
 static int rls_show(struct seq_file *m, void *unused)
 {
-	for_each_gpu(m, vkfd_runlist_show);
+	vkfd_debugfs_each_gpu(m, vkfd_runlist_show);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(rls);
 
 static int doorbells_show(struct seq_file *m, void *unused)
 {
-	for_each_gpu(m, vkfd_doorbells_show);
+	vkfd_debugfs_each_gpu(m, vkfd_doorbells_show);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(doorbells);
