@@ -101,13 +101,20 @@ static void worker_start(struct worker *w, uint32_t flags)
 			tap_bail("a process does not come up");
 }
 
-/* Until it has done @n more rounds; the watchdog ends this if it never does. */
+/* Until it has done @n rounds; the watchdog ends this if it never does, its end at once. */
+static void worker_reaches(struct worker *w, uint32_t n)
+{
+	while (w->done < n) {
+		if (waitpid(w->pid, NULL, WNOHANG))
+			tap_bail("a process ended after %u rounds", w->done);
+		sched_yield();
+	}
+}
+
+/* Until it has done @n more. */
 static void worker_goes_on(struct worker *w, uint32_t n)
 {
-	uint32_t want = w->done + n;
-
-	while (w->done < want)
-		sched_yield();
+	worker_reaches(w, w->done + n);
 }
 
 static bool worker_end(struct worker *w)
@@ -361,7 +368,7 @@ static void compete(struct worker *w, uint32_t seed)
 	struct thing things[THINGS] = { 0 }, *t;
 	struct buffer bounce, user = { .va = 0 };
 	volatile uint32_t *look;
-	unsigned int rounds = scaled(400, 60), i;
+	unsigned int i;
 	struct copier c;
 	char *pages;
 
@@ -385,7 +392,7 @@ static void compete(struct worker *w, uint32_t seed)
 			_exit(2);
 	}
 	srand(seed);
-	for (i = 0; i < rounds; i++) {
+	for (i = 0; !w->stop; i++) {
 		t = &things[rand() % THINGS];
 		if (!t->there) {
 			thing_make(&c, t, (uint32_t)rand(), (1 + rand() % 4) * MIB);
@@ -409,8 +416,8 @@ static void compete(struct worker *w, uint32_t seed)
 
 static void test_stress(void *unused)
 {
-	int64_t outs = vram_counter("outs"), ins = vram_counter("ins");
-	unsigned int i, bad = 0, wrong = 0, done = 0;
+	int64_t moves = scaled(100, 10), outs = vram_counter("outs"), ins = vram_counter("ins");
+	unsigned int i, bad = 0, wrong = 0, done = 0, rounds = scaled(400, 60);
 	struct copier c;
 	struct buffer hog;
 	pid_t pid;
@@ -433,6 +440,15 @@ static void test_stress(void *unused)
 	}
 	pressure_open(&c, &hog);
 	workers[PROCS].stop = true;
+	/* Who gets ahead of whom decides how much moves, so that is waited for, too. */
+	for (i = 0; i < PROCS; i++)
+		worker_reaches(&workers[i], rounds);
+	while (vram_counter("outs") < outs + moves || vram_counter("ins") < ins + moves) {
+		for (i = 0; i < PROCS; i++)
+			worker_goes_on(&workers[i], 1);
+	}
+	for (i = 0; i < PROCS; i++)
+		workers[i].stop = true;
 	for (i = 0; i < PROCS; i++) {
 		bad += waitpid(workers[i].pid, &status, 0) != workers[i].pid || status;
 		wrong += workers[i].wrong;
@@ -441,9 +457,8 @@ static void test_stress(void *unused)
 	workers[PROCS].stop = false;
 	tap_is(bad, 0, "stress: %u processes end well after %u steps", PROCS, done);
 	tap_is(wrong, 0, "stress: every byte was right");
-	tap_ok(vram_counter("outs") > outs && vram_counter("ins") > ins,
-	       "stress: memory moved, out %lld and in %lld times",
-	       (long long)(vram_counter("outs") - outs), (long long)(vram_counter("ins") - ins));
+	tap_diag("stress: memory moved, out %lld and in %lld times",
+		 (long long)(vram_counter("outs") - outs), (long long)(vram_counter("ins") - ins));
 	copier_close(&c);
 	driver_set_parameter("doorbell_slices", "254");
 }
