@@ -456,6 +456,24 @@ void queue_load(Bus *b, unsigned hqd)
     wr(b, mmCP_HQD_ACTIVE, 1);
 }
 
+void queue_to_vmid0(Bus *b, unsigned hqd)
+{
+    uint64_t ring = VKFD_FB_LOCATION_BASE + RING(hqd);
+
+    hqd_wr(b, hqd, mmCP_HQD_DEQUEUE_REQUEST, 1);
+    queue_set_wptr(hqd, 0);
+    wr(b, mmCP_HQD_VMID, 0);
+    wr(b, mmCP_HQD_PQ_BASE, ring >> 8);
+    wr(b, mmCP_HQD_PQ_BASE_HI, ring >> 40);
+    wr(b, mmCP_HQD_PQ_WPTR_POLL_ADDR, 0);
+    wr(b, mmCP_HQD_PQ_WPTR_POLL_ADDR_HI, 0);
+    wr(b, mmCP_HQD_PQ_RPTR_REPORT_ADDR, 0);
+    wr(b, mmCP_HQD_PQ_RPTR_REPORT_ADDR_HI, 0);
+    wr(b, mmCP_HQD_PQ_WPTR_LO, 0);
+    wr(b, mmCP_HQD_PQ_RPTR, 0);
+    wr(b, mmCP_HQD_ACTIVE, 1);
+}
+
 void queue_emit(Bus *b, unsigned hqd, const uint32_t *dw, unsigned n)
 {
     unsigned i;

@@ -119,6 +119,8 @@ uint32_t hqd_rd(Bus *b, unsigned hqd, uint32_t dw);
 void hqd_wr(Bus *b, unsigned hqd, uint32_t dw, uint32_t val);
 /* Load and activate slot hqd for TEST_VMID with ring RING(hqd), empty. */
 void queue_load(Bus *b, unsigned hqd);
+/* Takes it off and loads the same ring, from its start, as a queue of VMID 0. */
+void queue_to_vmid0(Bus *b, unsigned hqd);
 /* Append dwords to the ring; kick rings the doorbell. */
 void queue_emit(Bus *b, unsigned hqd, const uint32_t *dw, unsigned n);
 void queue_kick(Bus *b, unsigned hqd);

@@ -228,19 +228,8 @@ static void test_flags(void)
     go(b, 0);
     CHECK_EQ(counter(b, VKFD_CNT_PACKET_BAD), 1);
     CHECK_EQ(ih_dw(b, 0, 4) >> 10, VKFD_EC_PACKET_UNSUPPORTED);
-    hqd_wr(b, 0, mmCP_HQD_DEQUEUE_REQUEST, 1);
     /* the same ring as VMID 0's */
-    queue_set_wptr(0, 0);
-    wr(b, mmCP_HQD_VMID, 0);
-    wr(b, mmCP_HQD_PQ_BASE, (VKFD_FB_LOCATION_BASE + RING(0)) >> 8);
-    wr(b, mmCP_HQD_PQ_BASE_HI, (VKFD_FB_LOCATION_BASE + RING(0)) >> 40);
-    wr(b, mmCP_HQD_PQ_WPTR_POLL_ADDR, 0);
-    wr(b, mmCP_HQD_PQ_WPTR_POLL_ADDR_HI, 0);
-    wr(b, mmCP_HQD_PQ_RPTR_REPORT_ADDR, 0);
-    wr(b, mmCP_HQD_PQ_RPTR_REPORT_ADDR_HI, 0);
-    wr(b, mmCP_HQD_PQ_WPTR_LO, 0);
-    wr(b, mmCP_HQD_PQ_RPTR, 0);
-    wr(b, mmCP_HQD_ACTIVE, 1);
+    queue_to_vmid0(b, 0);
     EMIT(b, 0, PACKET3(0xd2, 1), 0);            /* RUN_CLEANER_SHADER */
     queue_kick(b, 0);
     bus_run(b);

@@ -461,18 +461,7 @@ static void test_registers(void)
 
     /* The kernel's own queue, VMID 0, may: here through the FB aperture. */
     b = start(0);
-    hqd_wr(b, 0, mmCP_HQD_DEQUEUE_REQUEST, 1);
-    queue_set_wptr(0, 0);
-    wr(b, mmCP_HQD_VMID, 0);
-    wr(b, mmCP_HQD_PQ_BASE, (VKFD_FB_LOCATION_BASE + RING(0)) >> 8);
-    wr(b, mmCP_HQD_PQ_BASE_HI, (VKFD_FB_LOCATION_BASE + RING(0)) >> 40);
-    wr(b, mmCP_HQD_PQ_WPTR_POLL_ADDR, 0);
-    wr(b, mmCP_HQD_PQ_WPTR_POLL_ADDR_HI, 0);
-    wr(b, mmCP_HQD_PQ_RPTR_REPORT_ADDR, 0);
-    wr(b, mmCP_HQD_PQ_RPTR_REPORT_ADDR_HI, 0);
-    wr(b, mmCP_HQD_PQ_WPTR_LO, 0);
-    wr(b, mmCP_HQD_PQ_RPTR, 0);
-    wr(b, mmCP_HQD_ACTIVE, 1);
+    queue_to_vmid0(b, 0);
     EMIT(b, 0, PACKET3(IT_WRITE_DATA, 4), 0, mmINTERRUPT_CNTL2, 0, 0x99);
     /* ... even take itself off, and is left alone then */
     EMIT(b, 0, PACKET3(IT_WRITE_DATA, 4), 0, mmCP_HQD_DEQUEUE_REQUEST, 0, 1);
