@@ -275,7 +275,7 @@ static void test_twice(struct user *u)
 /* Queues come, change and go while the process's are off. */
 static void test_queues_meanwhile(struct user *u)
 {
-	unsigned int i, wrong = 0, n = scaled(200, 40);
+	unsigned int i, created = 0, updated = 0, stored = 0, destroyed = 0, n = scaled(200, 40);
 	char *mem = user_pages(SIZE);
 	struct kfd_ioctl_update_queue_args up = { 0 };
 	struct raw_queue q;
@@ -284,8 +284,8 @@ static void test_queues_meanwhile(struct user *u)
 	range_map(&g, u, mem, SIZE);
 	for (i = 0; i < n; i++) {
 		madvise(mem, SIZE, MADV_DONTNEED);
-		wrong += raw_queue_create(&q, &u->r, i & 1 ? KFD_IOC_QUEUE_TYPE_SDMA :
-							     KFD_IOC_QUEUE_TYPE_COMPUTE) != 0;
+		created += !raw_queue_create(&q, &u->r, i & 1 ? KFD_IOC_QUEUE_TYPE_SDMA :
+								KFD_IOC_QUEUE_TYPE_COMPUTE);
 		raw_put_write(&q, range_gpu(&g, 0), i + 1);
 		raw_publish(&q);
 		/* Not the page that is stored to: the queue may run already. */
@@ -294,13 +294,16 @@ static void test_queues_meanwhile(struct user *u)
 		up.ring_base_address = gpu_va(q.ring);
 		up.ring_size = RAW_RING_BYTES;
 		up.queue_percentage = 100;
-		wrong += kfd_call(u->r.p.kfd, AMDKFD_IOC_UPDATE_QUEUE, &up) != 0;
-		wrong += !wait_word32((volatile uint32_t *)range_cpu(&g, 0), i + 1, LONG_MS);
+		updated += !kfd_call(u->r.p.kfd, AMDKFD_IOC_UPDATE_QUEUE, &up);
+		stored += wait_word32((volatile uint32_t *)range_cpu(&g, 0), i + 1, LONG_MS);
 		madvise(mem, GPU_PAGE, MADV_DONTNEED);
-		wrong += raw_queue_destroy(&q) != 0;
+		destroyed += !raw_queue_destroy(&q);
 		u->r.n--;
 	}
-	tap_is(wrong, 0, "meanwhile: %u queues are created, updated and destroyed as queues are off", n);
+	tap_is(created, n, "meanwhile: queues are created as queues are off");
+	tap_is(updated, n, "meanwhile: updated");
+	tap_is(stored, n, "meanwhile: run");
+	tap_is(destroyed, n, "meanwhile: and destroyed");
 	range_free(&g, u);
 	munmap(mem, SIZE);
 }

@@ -89,6 +89,9 @@ int raw_queue_create(struct raw_queue *q, struct raw_proc *r, uint32_t type)
 	};
 	if (type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL)
 		init_aql(q, head);
+	/* A queue before this one may have had the memory; the new one looks as soon as it is on. */
+	*q->wptr = 0;
+	*q->rptr = 0;
 	c.write_pointer_address = gpu_va(q->wptr);
 	c.read_pointer_address = gpu_va(q->rptr);
 	err = kfd_call(r->p.kfd, AMDKFD_IOC_CREATE_QUEUE, &c);
