@@ -28,12 +28,22 @@
 /*
  * System memory that BOs hold, of all processes. GTT is unevictable, and user memory is
  * counted as if it were: all of it has to be there for queues to run. So it is limited as
- * upstream limits it: 15/16 of RAM in all, half of it for GTT, of
- * which evicted VRAM is a part.
+ * upstream limits it, see vkfd_sysmem_limit(); half of RAM for GTT, of which evicted VRAM is
+ * a part.
  */
 static DEFINE_SPINLOCK(vkfd_sysmem_lock);
 static u64 vkfd_sysmem_used;
 static u64 vkfd_sysmem_gtt_used;
+
+/* Kept from GPUs, for those who run them and for the kernel. */
+#define VKFD_SYSMEM_RESERVE	(3ULL << 29)
+
+/* Of @ram bytes in all: 1/64 is for page tables; where the reserve would be most, half. */
+static u64 vkfd_sysmem_limit(u64 ram)
+{
+	ram -= ram / 64;
+	return ram < 2 * VKFD_SYSMEM_RESERVE ? ram / 2 : ram - VKFD_SYSMEM_RESERVE;
+}
 
 static int vkfd_sysmem_take(u64 size, bool gtt)
 {
@@ -42,7 +52,7 @@ static int vkfd_sysmem_take(u64 size, bool gtt)
 
 	/* The use may be above the limit when RAM was unplugged meanwhile. */
 	spin_lock(&vkfd_sysmem_lock);
-	if (size > ram || vkfd_sysmem_used + size > ram - ram / 16 ||
+	if (size > ram || vkfd_sysmem_used + size > vkfd_sysmem_limit(ram) ||
 	    (gtt && vkfd_sysmem_gtt_used + size > ram / 2)) {
 		err = -ENOMEM;
 	} else {
@@ -101,10 +111,10 @@ u64 vkfd_bo_gtt_used(void)
 
 u64 vkfd_bo_gtt_available(void)
 {
-	u64 ram = (u64)totalram_pages() << PAGE_SHIFT, all, gtt;
+	u64 ram = (u64)totalram_pages() << PAGE_SHIFT, all = vkfd_sysmem_limit(ram), gtt;
 
 	spin_lock(&vkfd_sysmem_lock);
-	all = ram - ram / 16 - min(vkfd_sysmem_used, ram - ram / 16);
+	all -= min(vkfd_sysmem_used, all);
 	gtt = ram / 2 - min(vkfd_sysmem_gtt_used, ram / 2);
 	spin_unlock(&vkfd_sysmem_lock);
 	return min(all, gtt);
