@@ -6,6 +6,7 @@
  */
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 
 #define LONG_MS	60000u
 #define MIB	(1ull << 20)
+#define HUGE	(2 * MIB)
 
 static struct gpu gpu;
 static struct queue q;
@@ -102,6 +104,51 @@ static void test_kind(enum mem_kind kind)
 	tap_is(wrong, 0, "%s: the CPU reads in every page what the GPU wrote there", name);
 	tap_is(dirty, 0, "%s: and nothing else", name);
 	tap_is(mem_free((void *)mem, size), 0, "%s: unmap and free", name);
+}
+
+/* KiB that are mapped as huge pages where @mem is. */
+static unsigned long huge_kib(const void *mem)
+{
+	FILE *f = fopen("/proc/self/smaps", "re");
+	unsigned long from, to, n, kib = 0;
+	bool here = false;
+	char line[512];
+
+	if (!f)
+		tap_bail("smaps: %m");
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+			here = from <= (uintptr_t)mem && (uintptr_t)mem < to;
+		else if (here && (sscanf(line, "AnonHugePages: %lu", &n) == 1 ||
+				  sscanf(line, "ShmemPmdMapped: %lu", &n) == 1))
+			kib += n;
+	}
+	fclose(f);
+	return kib;
+}
+
+/*
+ * Host memory of some size is made of huge pages, where the kernel has such at the moment:
+ * 512 times less work for it to find and to clear.
+ */
+static void test_huge_pages(void)
+{
+	uint64_t end = now_ns() + LONG_MS * 1000000ull;
+	bool huge = false;
+	char *mem;
+
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK)) {
+		tap_skip("a kernel without huge pages", "huge pages");
+		return;
+	}
+	do {
+		mem = mem_alloc(&gpu, MEM_SYSTEM, 8 * HUGE);
+		if (!mem)
+			tap_bail("no system memory");
+		huge = huge_kib(mem) > 0;
+		mem_free(mem, 8 * HUGE);
+	} while (!huge && now_ns() < end);
+	tap_ok(huge, "host memory is in huge pages");
 }
 
 /* Memory of the program's own, registered; the GPU address may differ. */
@@ -229,6 +276,7 @@ int main(void)
 		test_kind(kind);
 	for (kind = MEM_SYSTEM; kind <= MEM_VRAM; kind++)
 		test_debugger(kind);
+	test_huge_pages();
 	test_userptr();
 	test_available();
 	test_fill_vram();
