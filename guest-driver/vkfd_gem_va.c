@@ -82,6 +82,7 @@ static int run_va(struct vkfd_vm *vm, struct vkfd_bo *bo, const struct drm_amdgp
 	err = map_params(bo, args, &params);
 	if (err)
 		return err;
+	vkfd_vm_settle(vm);
 	if (args->operation == AMDGPU_VA_OP_REPLACE)
 		return vkfd_vm_gem_replace(vm, &params);
 	m = vkfd_vm_map(vm, &params);

@@ -133,6 +133,8 @@ int vkfd_vm_gem_clear(struct vkfd_vm *vm, u64 va, u64 npages);
 int vkfd_vm_gem_unmap(struct vkfd_vm *vm, struct vkfd_bo *bo, u64 va);
 void vkfd_vm_gem_close(struct vkfd_vm *vm, struct vkfd_bo *bo);
 int vkfd_vm_gem_replace(struct vkfd_vm *vm, const struct vkfd_map_params *params);
+/* See vkfd_svm_settle(); of the process whose VM it is, if any. No lock held. */
+void vkfd_vm_settle(struct vkfd_vm *vm);
 
 /*
  * Writes the entries of all mappings of @bo again, in whatever VM, and flushes the TLBs,

@@ -16,6 +16,7 @@
 #include "vkfd_device.h"
 #include "vkfd_evict.h"
 #include "vkfd_pt.h"
+#include "vkfd_process.h"
 #include "vkfd_svm.h"
 #include "vkfd_vm_int.h"
 
@@ -230,6 +231,22 @@ prune:
 	vkfd_vm_flush(vm);
 	vkfd_pt_free_list(vm->dev, &empty);
 	return err;
+}
+
+void vkfd_vm_settle(struct vkfd_vm *vm)
+{
+	struct vkfd_process *p;
+
+	/* Under the lock a process is not freed: its end waits there for vkfd_vm_release(). */
+	mutex_lock(&vm->lock);
+	p = vm->process;
+	if (p && !kref_get_unless_zero(&p->ref))
+		p = NULL;
+	mutex_unlock(&vm->lock);
+	if (!p)
+		return;
+	vkfd_svm_settle(p);
+	vkfd_process_put(p);
 }
 
 int vkfd_vm_gem_replace(struct vkfd_vm *vm, const struct vkfd_map_params *params)

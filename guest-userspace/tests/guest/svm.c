@@ -15,7 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <drm/amdgpu_drm.h>
+
 #include "driver.h"
+#include "gem_bo.h"
 #include "gpu.h"
 #include "queue.h"
 #include "sdma_queue.h"
@@ -189,6 +192,43 @@ static void test_munmap(struct user *u)
 	munmap(mem, SIZE);
 }
 
+static int gem_va(const struct gem_bo *g, uint32_t op, const void *at)
+{
+	struct drm_amdgpu_gem_va a = {
+		.handle = g->handle,
+		.operation = op,
+		.flags = AMDGPU_VM_PAGE_READABLE,
+		.va_address = gpu_va(at),
+		.map_size = SIZE,
+	};
+
+	return kfd_call(g->render, DRM_IOCTL_AMDGPU_GEM_VA, &a);
+}
+
+/* The driver takes note of what was unmapped a little later, but GEM_VA does not find it. */
+static void test_gem_va(struct user *u)
+{
+	static const uint32_t ops[] = { AMDGPU_VA_OP_MAP, AMDGPU_VA_OP_REPLACE };
+	unsigned int i, refused = 0;
+	struct gem_bo g;
+	char *mem;
+
+	if (gem_create(&g, u->r.p.render, SIZE, AMDGPU_GEM_DOMAIN_GTT))
+		tap_bail("GEM_CREATE");
+	mem = shared_pages(u, PAGES);
+	tap_is(gem_va(&g, AMDGPU_VA_OP_MAP, mem), -EINVAL, "GEM_VA: MAP over a range");
+	tap_is(gem_va(&g, AMDGPU_VA_OP_REPLACE, mem), -EINVAL, "GEM_VA: REPLACE neither");
+	munmap(mem, SIZE);
+	for (i = 0; i < 40; i++) {
+		mem = shared_pages(u, PAGES);
+		munmap(mem, SIZE);
+		refused += gem_va(&g, ops[i % 2], mem) != 0;
+		gem_va(&g, AMDGPU_VA_OP_UNMAP, mem);
+	}
+	tap_is(refused, 0, "GEM_VA: but where it was, right behind munmap, 40 times");
+	gem_free(&g);
+}
+
 static void test_mremap(struct user *u)
 {
 	int64_t ranges = count(u, "ranges");
@@ -294,6 +334,7 @@ static void plain(void *arg)
 	test_fork(&u);
 	test_madvise(&u);
 	test_munmap(&u);
+	test_gem_va(&u);
 	test_mremap(&u);
 	test_file(&u);
 	test_prefetch(&u);
