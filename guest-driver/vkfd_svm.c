@@ -315,15 +315,15 @@ int vkfd_svm_trim(struct vkfd_process *p)
 {
 	unsigned long at, from = 0;
 	struct vkfd_svm_range *r;
+	u64 unmappings;
 	int err = 0;
 
 	lockdep_assert_held(&p->svm.lock);
 
 	if (!READ_ONCE(p->svm.untrimmed))
 		return 0;
-	/* What is noted from now on may be left to the next who trims. */
 	mutex_lock(&p->userptrs.lock);
-	p->svm.untrimmed = false;
+	unmappings = p->svm.unmappings;
 	mutex_unlock(&p->userptrs.lock);
 
 	while (!err && (r = find_holed(p, from))) {
@@ -335,11 +335,14 @@ int vkfd_svm_trim(struct vkfd_process *p)
 			err = range_split(r, at);
 		cond_resched();
 	}
-	if (err) {
-		mutex_lock(&p->userptrs.lock);
-		p->svm.untrimmed = true;
-		mutex_unlock(&p->userptrs.lock);
-	}
+	/*
+	 * Only now: who finds it cleared does not wait for us. What has been noted meanwhile may
+	 * be left to the next who trims.
+	 */
+	mutex_lock(&p->userptrs.lock);
+	if (!err && p->svm.unmappings == unmappings)
+		p->svm.untrimmed = false;
+	mutex_unlock(&p->userptrs.lock);
 	return err;
 }
 

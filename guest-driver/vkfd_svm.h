@@ -103,6 +103,7 @@ struct vkfd_svm_range {
  * @ranges: struct vkfd_svm_range.node; both locks to change, either to read
  * @chunks: address / chunk size -> struct vkfd_svm_chunk; @lock
  * @untrimmed: some range has holes; vkfd_userptrs.lock, also read without
+ * @unmappings: how often a notifier has noted some; vkfd_userptrs.lock
  * @invalidations: notifier calls that met a range
  * @fetches: look-ups of pages of a range that were not overtaken
  */
@@ -111,6 +112,7 @@ struct vkfd_svm {
 	struct rb_root_cached ranges;
 	struct xarray chunks;
 	bool untrimmed;
+	u64 unmappings;
 	u64 invalidations;
 	u64 fetches;
 };

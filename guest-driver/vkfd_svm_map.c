@@ -183,6 +183,7 @@ static void invalidate(struct vkfd_svm_range *r, unsigned long first, unsigned l
 		forget(r, first, n);
 		bitmap_set(r->gone, first, n);
 		r->holes = true;
+		p->svm.unmappings++;
 		p->svm.untrimmed = true;
 		vkfd_userptrs_kick(p);
 		return;
