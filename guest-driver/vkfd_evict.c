@@ -30,6 +30,7 @@
 #include "vkfd_process.h"
 #include "vkfd_queue.h"
 #include "vkfd_smi.h"
+#include "vkfd_svm_vram.h"
 #include "vkfd_trace.h"
 #include "vkfd_vm.h"
 #include "vkfd_vram.h"
@@ -420,7 +421,7 @@ static bool can_make_room(struct vkfd_device *dev, u64 size, bool kfd,
 	struct vkfd_bo *bo;
 
 	mutex_lock(&dev->vram.lock);
-	free = vkfd_vram_free_bytes(dev);
+	free = vkfd_vram_free_bytes(dev) + vkfd_svm_vram_bytes(&dev->svm_vram);
 	list_for_each_entry(bo, &dev->evict.resident, evict_link)
 		if (may_go(bo, kfd, own))
 			movable += vkfd_bo_size(bo);
@@ -437,6 +438,9 @@ int vkfd_evict_alloc(struct vkfd_bo *bo, bool contiguous)
 	LIST_HEAD(all);
 	int err;
 
+	/* Plain memory first, but not for what cannot be had anyway. */
+	if (can_make_room(dev, size, !bo->gem, own))
+		vkfd_svm_vram_make_room(dev, size, contiguous);
 	err = mutex_lock_killable(&dev->evict.lock);
 	if (err)
 		goto put;

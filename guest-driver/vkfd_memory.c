@@ -26,7 +26,6 @@
 #include "vkfd_memory.h"
 #include "vkfd_process.h"
 #include "vkfd_svm.h"
-#include "vkfd_svm_vram.h"
 #include "vkfd_userptr.h"
 #include "vkfd_vm.h"
 #include "vkfd_vram.h"
@@ -190,11 +189,6 @@ int vkfd_ioctl_alloc_memory(struct file *filep, struct vkfd_process *p, void *da
 
 	/* The pdd and its drm_file stay as long as the caller's file does. */
 	bo = vkfd_bo_create(pdd->dev, &params);
-	if (bo == ERR_PTR(-ENOMEM) && params.kind == VKFD_BO_VRAM) {
-		/* Memory of processes may be elsewhere. */
-		vkfd_svm_vram_evict(pdd->dev);
-		bo = vkfd_bo_create(pdd->dev, &params);
-	}
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 	/* Once the BO has a handle another thread may free it. */

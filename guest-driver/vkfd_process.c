@@ -322,6 +322,19 @@ struct vkfd_process *vkfd_process_next(unsigned long *pasid)
 	return p;
 }
 
+struct vkfd_process *vkfd_process_get_by_mm(const struct mm_struct *mm)
+{
+	struct vkfd_process *p;
+	unsigned long pasid = 0;
+
+	while ((p = vkfd_process_next(&pasid))) {
+		if (READ_ONCE(p->mm) == mm)
+			break;
+		vkfd_process_put(p);
+	}
+	return p;
+}
+
 struct vkfd_pdd *vkfd_process_get_pdd(struct vkfd_process *p, u32 gpu_id)
 {
 	struct vkfd_device *dev;

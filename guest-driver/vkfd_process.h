@@ -132,6 +132,8 @@ struct vkfd_process *vkfd_process_get_by_pasid(u32 pasid);
  * missed.
  */
 struct vkfd_process *vkfd_process_next(unsigned long *pasid);
+/* The process of @mm, which has a user, with a reference, or NULL. Takes no lock. */
+struct vkfd_process *vkfd_process_get_by_mm(const struct mm_struct *mm);
 /* Any context. */
 void vkfd_process_put(struct vkfd_process *p);
 

@@ -132,6 +132,31 @@ void vkfd_smi_eviction(struct vkfd_device *dev, struct vkfd_process *p, int trig
 					       trigger));
 }
 
+void vkfd_smi_migrate_start(struct vkfd_device *dev, const struct vkfd_migration *m)
+{
+	add_event(dev, m->process->tgid, KFD_SMI_EVENT_MIGRATE_START,
+		  KFD_EVENT_FMT_MIGRATE_START(ktime_get_boottime_ns(), m->process->tgid, m->start,
+					      m->npages, m->in ? 0 : dev->gpu_id,
+					      m->in ? dev->gpu_id : 0, m->prefetch, m->preferred,
+					      m->trigger));
+}
+
+void vkfd_smi_migrate_end(struct vkfd_device *dev, const struct vkfd_migration *m)
+{
+	add_event(dev, m->process->tgid, KFD_SMI_EVENT_MIGRATE_END,
+		  KFD_EVENT_FMT_MIGRATE_END(ktime_get_boottime_ns(), m->process->tgid, m->start,
+					    m->npages, m->in ? 0 : dev->gpu_id,
+					    m->in ? dev->gpu_id : 0, m->trigger));
+}
+
+void vkfd_smi_unmap_from_gpu(struct vkfd_device *dev, struct vkfd_process *p, unsigned long start,
+			     unsigned long npages, int trigger)
+{
+	add_event(dev, p->tgid, KFD_SMI_EVENT_UNMAP_FROM_GPU,
+		  KFD_EVENT_FMT_UNMAP_FROM_GPU(ktime_get_boottime_ns(), p->tgid, start, npages,
+					       dev->gpu_id, trigger));
+}
+
 static void restore(struct vkfd_device *dev, struct vkfd_process *p, char how)
 {
 	add_event(dev, p->tgid, KFD_SMI_EVENT_QUEUE_RESTORE,

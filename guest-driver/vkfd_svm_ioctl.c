@@ -4,7 +4,7 @@
  *
  * Answers are those of Linux 6.12 on a part with XNACK off, which a Vega20 is. Upstream has
  * the interface only where the kernel can put pages of a process into VRAM; here a module
- * parameter turns it on, and memory stays where it is.
+ * parameter turns it on, and where that cannot be, memory stays where it is.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -197,9 +197,11 @@ static void prefetch_range(struct vkfd_svm_range *r)
 		if (!pdd)
 			continue;
 		if (r->attrs.prefetch != pdd->dev->gpu_id)
-			vkfd_svm_vram_move(r, current->mm, pdd->dev, false);
+			vkfd_svm_vram_move(r, current->mm, pdd->dev, false,
+					   KFD_MIGRATE_TRIGGER_PREFETCH);
 		else if (!(gpus & ~BIT(i)))
-			vkfd_svm_vram_move(r, current->mm, pdd->dev, true);
+			vkfd_svm_vram_move(r, current->mm, pdd->dev, true,
+					   KFD_MIGRATE_TRIGGER_PREFETCH);
 	}
 }
 

@@ -20,6 +20,7 @@
 
 #include "vkfd_bo.h"
 #include "vkfd_process.h"
+#include "vkfd_smi.h"
 #include "vkfd_svm.h"
 #include "vkfd_svm_vram.h"
 #include "vkfd_trace.h"
@@ -171,6 +172,7 @@ static void invalidate(struct vkfd_svm_range *r, unsigned long first, unsigned l
 		       enum mmu_notifier_event event)
 {
 	struct vkfd_process *p = r->process;
+	unsigned int gpu;
 	unsigned long n;
 
 	first = max(first, r->node.start) - r->node.start;
@@ -180,6 +182,9 @@ static void invalidate(struct vkfd_svm_range *r, unsigned long first, unsigned l
 	p->svm.invalidations++;
 	if (event == MMU_NOTIFY_UNMAP) {
 		/* Nothing will be put in its place: an access is a fault from now on. */
+		for_each_set_bit(gpu, &r->gpus, VKFD_MAX_GPUS)
+			vkfd_smi_unmap_from_gpu(p->pdds[gpu]->dev, p, r->node.start + first, n,
+						KFD_SVM_UNMAP_TRIGGER_UNMAP_FROM_CPU);
 		forget(r, first, n);
 		bitmap_set(r->gone, first, n);
 		r->holes = true;

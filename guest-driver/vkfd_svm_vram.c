@@ -9,6 +9,7 @@
  */
 #include <linux/delay.h>
 #include <linux/highmem.h>
+#include <linux/hmm.h>
 #include <linux/ioport.h>
 #include <linux/llist.h>
 #include <linux/memremap.h>
@@ -17,12 +18,15 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/rwsem.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <drm/drm_drv.h>
+#include <uapi/linux/kfd_ioctl.h>
 
 #include "vkfd_device.h"
 #include "vkfd_evict.h"
 #include "vkfd_process.h"
+#include "vkfd_smi.h"
 #include "vkfd_svm.h"
 #include "vkfd_svm_vram.h"
 #include "vkfd_vram.h"
@@ -250,43 +254,179 @@ static void move_range(struct vkfd_device *dev, struct mm_struct *mm, unsigned l
 	kvfree(b);
 }
 
-void vkfd_svm_vram_move(struct vkfd_svm_range *r, struct mm_struct *mm, struct vkfd_device *dev,
-			bool in)
+/* The first part between @at and @end that can be in VRAM, into @from and @to. */
+static bool next_anonymous(struct mm_struct *mm, unsigned long at, unsigned long end,
+			   unsigned long *from, unsigned long *to)
 {
-	unsigned long start = r->node.start << PAGE_SHIFT, end = (r->node.last + 1) << PAGE_SHIFT;
+	struct vm_area_struct *vma;
+	bool found = false;
+
+	mmap_read_lock(mm);
+	while (!found && (vma = find_vma(mm, at)) && vma->vm_start < end) {
+		found = vma_is_anonymous(vma);
+		*from = max(at, vma->vm_start);
+		*to = min(end, vma->vm_end);
+		at = *to;
+	}
+	mmap_read_unlock(mm);
+	return found;
+}
+
+/*
+ * Whether some of @r is in VRAM of @dev. What does not have to move is left alone: to look for
+ * pages that may, migrate_vma_setup() calls notifiers, which take queues off.
+ */
+static bool in_vram(struct vkfd_svm_range *r, struct mm_struct *mm, struct vkfd_device *dev)
+{
+	unsigned long at = r->node.start << PAGE_SHIFT, end = (r->node.last + 1) << PAGE_SHIFT;
+	unsigned long *pfns, i;
+	bool found = false;
+	int err = 0;
+
+	if (!atomic_long_read(&dev->svm_vram.pages))
+		return false;
+	pfns = kvmalloc_array(BATCH, sizeof(*pfns), GFP_KERNEL_ACCOUNT);
+	/* Not known to be nowhere. */
+	if (!pfns)
+		return true;
+	while (!found && !err && at < end) {
+		struct hmm_range range = {
+			.notifier = &r->chunk->mni,
+			.notifier_seq = mmu_interval_read_begin(&r->chunk->mni),
+			.start = at,
+			.end = min(end, at + BATCH * PAGE_SIZE),
+			.hmm_pfns = pfns,
+			.dev_private_owner = dev,
+		};
+
+		memset(pfns, 0, BATCH * sizeof(*pfns));
+		mmap_read_lock(mm);
+		err = hmm_range_fault(&range);
+		mmap_read_unlock(mm);
+		for (i = 0; !err && !found && i < BATCH; i++)
+			found = pfns[i] & HMM_PFN_VALID &&
+				is_device_private_page(hmm_pfn_to_page(pfns[i]));
+		at += BATCH * PAGE_SIZE;
+	}
+	kvfree(pfns);
+	return found || err;
+}
+
+void vkfd_svm_vram_move(struct vkfd_svm_range *r, struct mm_struct *mm, struct vkfd_device *dev,
+			bool in, int trigger)
+{
+	unsigned long at = r->node.start << PAGE_SHIFT, end = (r->node.last + 1) << PAGE_SHIFT;
+	struct vkfd_migration m = {
+		.process = r->process,
+		.in = in,
+		.prefetch = r->attrs.prefetch,
+		.preferred = r->attrs.preferred,
+		.trigger = trigger,
+	};
+	unsigned long from, to;
 	int idx;
 
 	lockdep_assert_held(&r->process->svm.lock);
 
 	if (!drm_dev_enter(&dev->drm, &idx))
 		return;
-	if (dev->svm_vram.res)
-		move_range(dev, mm, start, end, in);
+	if (dev->svm_vram.res && (in || in_vram(r, mm, dev))) {
+		/* As upstream, one migration for each VMA. */
+		while (next_anonymous(mm, at, end, &from, &to)) {
+			m.start = from >> PAGE_SHIFT;
+			m.npages = (to - from) >> PAGE_SHIFT;
+			vkfd_smi_migrate_start(dev, &m);
+			move_range(dev, mm, from, to, in);
+			vkfd_smi_migrate_end(dev, &m);
+			at = to;
+		}
+	}
 	drm_dev_exit(idx);
+}
+
+/* ---- CPU faults ---- */
+
+/*
+ * What comes back with @pn: as much as the range's granularity says, as upstream. Memory that
+ * is no range, as that of a child after a fork, has the default one. @m->process: NULL, or
+ * with a reference.
+ */
+static void find_around(struct mm_struct *mm, unsigned long pn, struct vkfd_migration *m)
+{
+	struct vkfd_process *p = vkfd_process_get_by_mm(mm);
+	struct vkfd_svm_range *r = NULL;
+	struct vkfd_svm_attrs attrs;
+	unsigned long n;
+
+	vkfd_svm_default_attrs(&attrs);
+	*m = (struct vkfd_migration){
+		.process = p,
+		.trigger = KFD_MIGRATE_TRIGGER_PAGEFAULT_CPU,
+	};
+	if (p) {
+		mutex_lock(&p->userptrs.lock);
+		r = vkfd_svm_first(p, pn, pn);
+		if (r)
+			attrs = r->attrs;
+	}
+	n = min(1ul << attrs.granularity, VKFD_SVM_CHUNK_PAGES);
+	m->start = ALIGN_DOWN(pn, n);
+	m->npages = n;
+	if (r) {
+		m->start = max(m->start, r->node.start);
+		m->npages = min(ALIGN_DOWN(pn, n) + n - 1, r->node.last) - m->start + 1;
+	}
+	m->prefetch = attrs.prefetch;
+	m->preferred = attrs.preferred;
+	if (p)
+		mutex_unlock(&p->userptrs.lock);
 }
 
 /* A CPU touches a page in VRAM: that and what is around it come back. mmap_lock held. */
 static vm_fault_t svm_migrate_to_ram(struct vm_fault *vmf)
 {
-	unsigned long around = ALIGN_DOWN(vmf->address, BATCH * PAGE_SIZE);
 	struct vram_page *vp = vmf->page->zone_device_data;
+	struct vm_area_struct *vma = vmf->vma;
 	struct vkfd_device *dev = vp->dev;
-	struct batch *b = kvmalloc(sizeof(*b), GFP_KERNEL);
-	struct migrate_vma m = {
-		.vma = vmf->vma,
-		.start = max(around, vmf->vma->vm_start),
-		.end = min(around + BATCH * PAGE_SIZE, vmf->vma->vm_end),
-		.fault_page = vmf->page,
-	};
+	unsigned long at, end, page = vmf->address & PAGE_MASK;
+	struct vkfd_migration around;
 	vm_fault_t ret = 0;
+	struct batch *b;
+	int err;
 
+	b = kvmalloc(sizeof(*b), GFP_KERNEL);
 	if (!b)
 		return VM_FAULT_OOM;
-	if (move(dev, &m, b, false))
-		ret = VM_FAULT_SIGBUS;
+	find_around(vma->vm_mm, page >> PAGE_SHIFT, &around);
+	at = max(around.start << PAGE_SHIFT, vma->vm_start);
+	end = min((around.start + around.npages) << PAGE_SHIFT, vma->vm_end);
+	around.start = at >> PAGE_SHIFT;
+	around.npages = (end - at) >> PAGE_SHIFT;
+	if (around.process)
+		vkfd_smi_migrate_start(dev, &around);
+	while (at < end) {
+		struct migrate_vma m = {
+			.vma = vma,
+			.start = at,
+			.end = min(end, at + BATCH * PAGE_SIZE),
+		};
+		bool here = page >= m.start && page < m.end;
+
+		if (here)
+			m.fault_page = vmf->page;
+		err = move(dev, &m, b, false);
+		/* The others have time. */
+		if (err && here)
+			ret = VM_FAULT_SIGBUS;
+		at = m.end;
+	}
 	/* The contents are lost. A part that is away will be back: the CPU faults again. */
-	else if (READ_ONCE(dev->dead))
+	if (READ_ONCE(dev->dead))
 		ret = VM_FAULT_SIGBUS;
+	if (around.process) {
+		vkfd_smi_migrate_end(dev, &around);
+		vkfd_process_put(around.process);
+	}
 	kvfree(b);
 	return ret;
 }
@@ -296,19 +436,34 @@ static const struct dev_pagemap_ops svm_pgmap_ops = {
 	.migrate_to_ram = svm_migrate_to_ram,
 };
 
-void vkfd_svm_vram_evict(struct vkfd_device *dev)
+/* ---- out of VRAM ---- */
+
+/* Whether pages have to go on going out. What is free now is counted. */
+static bool more(struct vkfd_device *dev, u64 size, bool all)
+{
+	bool full;
+
+	flush_work(&dev->svm_vram.work);
+	if (!atomic_long_read(&dev->svm_vram.pages))
+		return false;
+	mutex_lock(&dev->vram.lock);
+	full = vkfd_vram_free_bytes(dev) < size;
+	mutex_unlock(&dev->vram.lock);
+	return full || all;
+}
+
+/* By where they are in VRAM, whoever's they are. */
+static void evict_pages(struct vkfd_device *dev, u64 size, bool all)
 {
 	unsigned long pfn, first, end;
 	struct batch *b;
 
-	if (!dev->svm_vram.res || !atomic_long_read(&dev->svm_vram.pages))
-		return;
-	b = kvmalloc(sizeof(*b), GFP_KERNEL);
+	b = more(dev, size, all) ? kvmalloc(sizeof(*b), GFP_KERNEL) : NULL;
 	if (!b)
 		return;
 	first = PHYS_PFN(dev->svm_vram.pgmap.range.start);
 	end = first + PHYS_PFN(dev->vram.size);
-	for (pfn = first; pfn < end && atomic_long_read(&dev->svm_vram.pages); pfn += BATCH) {
+	for (pfn = first; pfn < end && more(dev, size, all); pfn += BATCH) {
 		memset(b, 0, sizeof(*b));
 		if (migrate_device_range(b->src, pfn, BATCH))
 			break;
@@ -318,7 +473,40 @@ void vkfd_svm_vram_evict(struct vkfd_device *dev)
 		cond_resched();
 	}
 	kvfree(b);
-	flush_work(&dev->svm_vram.work);
+}
+
+/* By the ranges of a process, so that it can be told which. */
+static void evict_ranges(struct vkfd_process *p, struct vkfd_device *dev, u64 size, bool all)
+{
+	struct mm_struct *mm = p->userptrs.mm;
+	struct vkfd_svm_range *r;
+
+	if (!mmget_not_zero(mm))
+		return;
+	if (!mutex_lock_killable(&p->svm.lock)) {
+		for (r = vkfd_svm_first(p, 0, ULONG_MAX); r && more(dev, size, all);
+		     r = vkfd_svm_next(r, 0, ULONG_MAX))
+			vkfd_svm_vram_move(r, mm, dev, false, KFD_MIGRATE_TRIGGER_TTM_EVICTION);
+		mutex_unlock(&p->svm.lock);
+	}
+	mmput(mm);
+}
+
+void vkfd_svm_vram_make_room(struct vkfd_device *dev, u64 size, bool all)
+{
+	struct vkfd_svm_vram *sv = &dev->svm_vram;
+	unsigned long pasid = 0;
+	struct vkfd_process *p;
+
+	while (more(dev, size, all) && (p = vkfd_process_next(&pasid))) {
+		evict_ranges(p, dev, size, all);
+		vkfd_process_put(p);
+	}
+	/* What is no range (any more), as of the children of a fork. */
+	down_read(&sv->sem);
+	if (sv->on)
+		evict_pages(dev, size, all);
+	up_read(&sv->sem);
 }
 
 int vkfd_svm_vram_init(struct vkfd_device *dev)
@@ -362,7 +550,7 @@ void vkfd_svm_vram_fini(struct vkfd_device *dev)
 	up_write(&sv->sem);
 	/* What others have locked just now is tried again. */
 	while (atomic_long_read(&sv->pages)) {
-		vkfd_svm_vram_evict(dev);
+		evict_pages(dev, 0, true);
 		flush_work(&sv->work);
 		cond_resched();
 	}

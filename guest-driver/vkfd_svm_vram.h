@@ -45,12 +45,21 @@ void vkfd_svm_vram_fini(struct vkfd_device *dev);
 
 /*
  * Moves the anonymous memory of @r into VRAM of @dev, as far as there is room, or what is
- * there out of it. svm.lock held; takes mmap_lock.
+ * there out of it. @trigger: enum KFD_MIGRATE_TRIGGERS. svm.lock held; takes mmap_lock.
  */
 void vkfd_svm_vram_move(struct vkfd_svm_range *r, struct mm_struct *mm, struct vkfd_device *dev,
-			bool in);
-/* All pages of all processes out of VRAM, as far as that is possible now. No lock held. */
-void vkfd_svm_vram_evict(struct vkfd_device *dev);
+			bool in, int trigger);
+
+/*
+ * Pages of processes go out of VRAM until @size bytes are free there, or @all of them, as far
+ * as that is possible now. No lock held; takes svm.lock of processes.
+ */
+void vkfd_svm_vram_make_room(struct vkfd_device *dev, u64 size, bool all);
+/* What those pages take. */
+static inline u64 vkfd_svm_vram_bytes(struct vkfd_svm_vram *sv)
+{
+	return (u64)atomic_long_read(&sv->pages) << PAGE_SHIFT;
+}
 
 /* Where in VRAM a page is that is_device_private_page(). */
 u64 vkfd_svm_vram_offset(struct page *page);
@@ -67,12 +76,17 @@ static inline void vkfd_svm_vram_fini(struct vkfd_device *dev)
 }
 
 static inline void vkfd_svm_vram_move(struct vkfd_svm_range *r, struct mm_struct *mm,
-				      struct vkfd_device *dev, bool in)
+				      struct vkfd_device *dev, bool in, int trigger)
 {
 }
 
-static inline void vkfd_svm_vram_evict(struct vkfd_device *dev)
+static inline void vkfd_svm_vram_make_room(struct vkfd_device *dev, u64 size, bool all)
 {
+}
+
+static inline u64 vkfd_svm_vram_bytes(struct vkfd_svm_vram *sv)
+{
+	return 0;
 }
 
 static inline u64 vkfd_svm_vram_offset(struct page *page)

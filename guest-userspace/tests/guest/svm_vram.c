@@ -12,6 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <drm/amdgpu_drm.h>
+
+#include "gem_bo.h"
 #include "gpu.h"
 #include "gpu_sysfs.h"
 #include "queue.h"
@@ -67,16 +70,6 @@ static uint64_t available(struct user *u)
 	return a.available;
 }
 
-/* What is freed is given back some time later. */
-static uint64_t available_again(struct user *u, uint64_t want)
-{
-	uint64_t end = now_ns() + LONG_MS * 1000000ull, got;
-
-	while ((got = available(u)) != want && now_ns() < end)
-		usleep(1000);
-	return got;
-}
-
 /* Filled memory of @size in VRAM. */
 static char *in_vram(struct user *u, size_t size)
 {
@@ -102,13 +95,13 @@ static void test_there_and_back(struct user *u)
 	char *mem = in_vram(u, SIZE), *ram = user_pages(SIZE);
 	size_t done;
 
-	tap_is(svm_counter("vram"), pages, "prefetch: all pages are in VRAM");
-	tap_is(svm_counter("present"), pages, "prefetch: and mapped");
+	svm_counter_is("vram", pages, "prefetch: all pages are in VRAM");
+	svm_counter_is("present", pages, "prefetch: and mapped");
 	tap_ok(loads(u, word(mem, 0), pattern(0)) &&
 	       loads(u, word(mem, PAGES - 1), pattern((PAGES - 1) * (GPU_PAGE / 8))),
 	       "prefetch: the GPU sees what was there");
 	tap_ok(user_store(u, word(mem, 700), 5), "prefetch: and stores");
-	tap_is(svm_counter("vram"), pages, "prefetch: the GPU moves nothing");
+	svm_counter_is("vram", pages, "prefetch: the GPU moves nothing");
 	svm_share(&u->r.p, ram, SIZE);
 	for (done = 0; done < SIZE; done += SIZE / 4)
 		raw_put_copy(&u->sdma, ram + done, mem + done, (uint32_t)(SIZE / 4));
@@ -124,13 +117,13 @@ static void test_there_and_back(struct user *u)
 	       "CPU: both sides use that");
 	tap_is(wrong(mem, SIZE, 700, 6), 0, "CPU: no word is lost");
 	user_settle();
-	tap_is(svm_counter("vram"), 0, "CPU: nothing is in VRAM any more");
+	svm_counter_is("vram", 0, "CPU: nothing is in VRAM any more");
 
 	tap_is(prefetch(u, mem, SIZE, u->r.p.gpu_id), 0, "again: into VRAM");
-	tap_is(svm_counter("vram"), pages, "again: all pages are there");
+	svm_counter_is("vram", pages, "again: all pages are there");
 	tap_is(prefetch(u, mem, SIZE, SYSMEM), 0, "again: out of it");
-	tap_is(svm_counter("vram"), 0, "again: no page is");
-	tap_is(svm_counter("present"), 2 * pages, "again: all are mapped in RAM");
+	svm_counter_is("vram", 0, "again: no page is");
+	svm_counter_is("present", 2 * pages, "again: all are mapped in RAM");
 	tap_is(wrong(mem, SIZE, 700, 6), 0, "again: no word is lost");
 	munmap(mem, SIZE);
 	munmap(ram, SIZE);
@@ -146,7 +139,7 @@ static void test_untouched(struct user *u)
 		tap_bail("mmap: %m");
 	tap_is(prefetch(u, mem, SIZE, u->r.p.gpu_id), 0, "untouched: prefetched before access");
 	svm_share(&u->r.p, mem, SIZE);
-	tap_is(svm_counter("vram"), PAGES, "untouched: it begins in VRAM");
+	svm_counter_is("vram", PAGES, "untouched: it begins in VRAM");
 	for (i = 0; ok && i < PAGES; i += 100)
 		ok = loads(u, word(mem, i), 0) && user_store(u, word(mem, i), i + 1);
 	tap_ok(ok, "untouched: zeroes, which the GPU writes over");
@@ -189,14 +182,16 @@ static void test_fork(struct user *u)
 static void test_given_back(struct user *u)
 {
 	const uint64_t before = available(u);
+	const int64_t used = vram_counter("used");
 	uint64_t handle;
 	char *mem;
 	pid_t pid;
 
 	mem = in_vram(u, SIZE);
-	tap_ok(available(u) + 2 * 2097152 <= before, "VRAM: there is less of it");
+	tap_is(vram_counter("used") - used, SIZE, "VRAM: it counts as used");
+	tap_is((int64_t)available(u), (int64_t)before, "VRAM: but KFD can have it");
 	munmap(mem, SIZE);
-	tap_is((int64_t)available_again(u, before), (int64_t)before, "VRAM: munmap gives it back");
+	tap_ok(vram_settle("used", used), "VRAM: munmap gives it back");
 
 	fflush(NULL);
 	pid = fork();
@@ -211,17 +206,78 @@ static void test_given_back(struct user *u)
 		kill(getpid(), SIGKILL);
 	}
 	waitpid(pid, NULL, 0);
-	tap_is((int64_t)available_again(u, before), (int64_t)before, "VRAM: so does a process that is killed");
+	tap_ok(vram_settle("used", used), "VRAM: so does a process that is killed");
 
 	mem = in_vram(u, SIZE);
 	tap_is(kfd_alloc(&u->r.p, gpu_va(kfd_reserve_va(before)), before,
 			 KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE, &handle, NULL),
 	       0, "VRAM: a BO gets all there was before");
 	user_settle();
-	tap_is(svm_counter("vram"), 0, "VRAM: since what may be in RAM moves there");
+	svm_counter_is("vram", 0, "VRAM: since what may be in RAM moves there");
 	tap_ok(user_store(u, word(mem, 3), 4), "VRAM: where the GPU uses it");
 	tap_is(wrong(mem, SIZE, 3, 4), 0, "VRAM: no word is lost");
 	kfd_free(&u->r.p, handle);
+	munmap(mem, SIZE);
+}
+
+/* GEM, for which as much goes as is needed, and comes when it is needed, too. */
+static void test_gem(struct user *u)
+{
+	const uint64_t free_before = (uint64_t)vram_counter("free");
+	char *a = in_vram(u, SIZE), *b = in_vram(u, SIZE);
+	struct gem_bo g;
+	int64_t left;
+
+	tap_is(gem_create(&g, u->r.p.render, free_before + GPU_PAGE, AMDGPU_GEM_DOMAIN_VRAM), -ENOMEM,
+	       "GEM: does not get more than there was");
+	svm_counter_is("vram", 2 * PAGES, "GEM: and nothing moves for that");
+	tap_is(gem_create(&g, u->r.p.render, free_before - 2 * SIZE + GPU_PAGE, AMDGPU_GEM_DOMAIN_VRAM),
+	       0, "GEM: gets a page more than is free");
+	user_settle();
+	left = svm_counter("vram");
+	tap_ok(left > 0 && left < 2 * PAGES, "GEM: some goes, and some stays: %lld pages",
+	       (long long)left);
+	tap_ok(user_store(u, word(a, 3), 4) && user_store(u, word(b, 3), 4), "GEM: the GPU uses both");
+	gem_free(&g);
+	tap_is(gem_create(&g, u->r.p.render, free_before, AMDGPU_GEM_DOMAIN_VRAM), 0,
+	       "GEM: gets all there was");
+	user_settle();
+	svm_counter_is("vram", 0, "GEM: for which all goes");
+	tap_is(wrong(a, SIZE, 3, 4) + wrong(b, SIZE, 3, 4), 0, "GEM: no word is lost");
+	gem_free(&g);
+	munmap(a, SIZE);
+	munmap(b, SIZE);
+}
+
+/* How much comes back with a page that a CPU touches. */
+static void test_granularity(struct user *u)
+{
+	static const struct {
+		uint32_t granularity;
+		int64_t pages;
+		const char *what;
+	} cases[] = {
+		{ 0, 1, "granularity 0: it comes back alone" },
+		{ 4, 16, "granularity 4: 16 pages come back" },
+		{ 9, 512, "granularity 9: 512 pages come back" },
+		{ 10, 1024, "granularity 10: 1024 pages come back" },
+		{ 63, PAGES, "granularity 63: all of the range comes back" },
+	};
+	char *mem = svm_pages(SIZE);
+	unsigned int i;
+
+	fill(mem, SIZE);
+	svm_share(&u->r.p, mem, SIZE);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		svm_set_one(&u->r.p, mem, SIZE, SVM_ATTR(GRANULARITY, cases[i].granularity));
+		if (prefetch(u, mem, SIZE, u->r.p.gpu_id))
+			tap_bail("prefetch");
+		svm_counter_is("vram", PAGES, "granularity: all of it is in VRAM");
+		tap_ok(*word(mem, 700) == pattern(700 * (GPU_PAGE / 8)), "granularity %u: a page is read",
+		       cases[i].granularity);
+		user_settle();
+		svm_counter_is("vram", PAGES - cases[i].pages, cases[i].what);
+	}
 	munmap(mem, SIZE);
 }
 
@@ -235,6 +291,8 @@ static void moves(void *arg)
 	test_untouched(&u);
 	test_fork(&u);
 	test_given_back(&u);
+	test_gem(&u);
+	test_granularity(&u);
 	user_close(&u);
 }
 
@@ -246,8 +304,8 @@ static void stays(void *arg)
 	(void)arg;
 	user_open(&u);
 	mem = in_vram(&u, SIZE);
-	tap_is(svm_counter("vram"), 0, "prefetch: no page is in VRAM");
-	tap_is(svm_counter("present"), PAGES, "prefetch: all are mapped in place");
+	svm_counter_is("vram", 0, "prefetch: no page is in VRAM");
+	svm_counter_is("present", PAGES, "prefetch: all are mapped in place");
 	munmap(mem, SIZE);
 	user_close(&u);
 }

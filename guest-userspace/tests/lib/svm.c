@@ -2,12 +2,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "counters.h"
 #include "driver.h"
 #include "svm.h"
 #include "tap.h"
+#include "user.h"
+
+#define SETTLE_MS	60000u
+#define SVM_ALIGN	((size_t)16 << 20)
 
 static int policy = -1;
 
@@ -97,6 +102,16 @@ uint32_t svm_access(const struct kfd_proc *p, const void *at, size_t size)
 	return a.type;
 }
 
+char *svm_pages(size_t size)
+{
+	char *all = kfd_reserve_va(size + SVM_ALIGN), *at;
+
+	at = (char *)(((uintptr_t)all + SVM_ALIGN - 1) & ~(uintptr_t)(SVM_ALIGN - 1));
+	if (mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at)
+		tap_bail("mmap: %m");
+	return at;
+}
+
 void svm_share(const struct kfd_proc *p, const void *at, size_t size)
 {
 	int r = svm_set_one(p, at, size, SVM_ATTR(ACCESS, p->gpu_id));
@@ -105,10 +120,24 @@ void svm_share(const struct kfd_proc *p, const void *at, size_t size)
 		tap_bail("no access to %zu bytes: errno %d", size, -r);
 }
 
+static const char *counters(char *path, size_t size)
+{
+	snprintf(path, size, "proc/%d/svm", (int)getpid());
+	return path;
+}
+
 int64_t svm_counter(const char *name)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "proc/%d/svm", (int)getpid());
-	return kfd_counter(path, name);
+	return kfd_counter(counters(path, sizeof(path)), name);
+}
+
+void svm_counter_is(const char *name, int64_t want, const char *what)
+{
+	char path[64];
+
+	user_settle();
+	kfd_counter_settle(counters(path, sizeof(path)), name, want, SETTLE_MS);
+	tap_is(svm_counter(name), want, "%s", what);
 }

@@ -34,10 +34,19 @@ int svm_set_one(const struct kfd_proc *p, const void *at, size_t size,
 uint32_t svm_value(const struct kfd_proc *p, const void *at, size_t size, uint32_t type);
 uint32_t svm_access(const struct kfd_proc *p, const void *at, size_t size);
 
+/*
+ * Anonymous memory of @size that begins at a multiple of 16 MiB: in one range as long as it
+ * is no longer, and with what granularity cuts out of it known. Ends the program if there is
+ * none.
+ */
+char *svm_pages(size_t size);
+
 /* Gives the first GPU access; ends the program on failure. */
 void svm_share(const struct kfd_proc *p, const void *at, size_t size);
 
 /* A counter of the ranges of this process, see docs/svm.md. */
 int64_t svm_counter(const char *name);
+/* Waits until it is @want, and checks that: pages are away while the kernel moves them. */
+void svm_counter_is(const char *name, int64_t want, const char *what);
 
 #endif /* VKFD_TEST_SVM_H */
