@@ -105,6 +105,7 @@ static void setup(void)
 
 static void test_access(struct side *a, struct side *b)
 {
+	const int64_t mapped = svm_counter("mapped");
 	char *mem = svm_pages(SIZE);
 
 	memset(mem, 0, SIZE);
@@ -126,6 +127,9 @@ static void test_access(struct side *a, struct side *b)
 	tap_is(svm_access(&b->p, mem, SIZE), KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE,
 	       "access: the other as it had");
 	tap_ok(stores(b, word(mem, 2), 13) && *word(mem, 2) == 13, "access: and uses it");
+	tap_is(set(b, mem, KFD_IOCTL_SVM_ATTR_NO_ACCESS), 0, "access: none of it either");
+	tap_is(svm_access(&b->p, mem, SIZE), KFD_IOCTL_SVM_ATTR_NO_ACCESS, "access: nor has it any");
+	svm_counter_is("mapped", mapped, "access: the memory is mapped nowhere");
 	munmap(mem, SIZE);
 }
 
