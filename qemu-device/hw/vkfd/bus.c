@@ -89,6 +89,22 @@ static VKFDRmw vkfd_op_dma_atomic(void *opaque, uint64_t addr, uint32_t len,
     return how;
 }
 
+/* The memory map stays as it is while the BQL is held, so also once RCU is let go. */
+static const void *vkfd_op_dma_page(void *opaque, uint64_t addr)
+{
+    AddressSpace *as = pci_get_address_space(PCI_DEVICE(opaque));
+    hwaddr off, len = AMDGPU_GPU_PAGE_SIZE;
+    MemoryRegion *mr;
+
+    RCU_READ_LOCK_GUARD();
+    mr = address_space_translate(as, addr, &off, &len, false, vkfd_dma_attrs);
+    if (len < AMDGPU_GPU_PAGE_SIZE || !memory_region_is_ram(mr) ||
+        memory_region_is_ram_device(mr)) {
+        return NULL;
+    }
+    return (uint8_t *)memory_region_get_ram_ptr(mr) + off;
+}
+
 static void vkfd_op_raise_irq(void *opaque)
 {
     VKFDState *s = opaque;
@@ -359,6 +375,7 @@ const VKFDBusOps vkfd_bus_ops = {
     .dma_map = vkfd_op_dma_map,
     .dma_unmap = vkfd_op_dma_unmap,
     .dma_atomic = vkfd_op_dma_atomic,
+    .dma_page = vkfd_op_dma_page,
     .raise_irq = vkfd_op_raise_irq,
     .now_ns = vkfd_op_now_ns,
     .set_timer = vkfd_op_set_timer,

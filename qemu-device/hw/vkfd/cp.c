@@ -306,6 +306,9 @@ static unsigned run_queue(VKFDEngine *e, unsigned hqd)
         used += n;
     } while (n && used < e->cp_budget && vkfd_cp_runnable(e, hqd));
     report_rptr(e, hqd);
+    if (used) {
+        vkfd_heard(e);
+    }
     if (used && (e->regs[mmCP_INT_CNTL_RING0] &
                  CP_INT_CNTL_RING0__CNTX_EMPTY_INT_ENABLE_MASK)) {
         report_empty(e, hqd);

@@ -130,6 +130,7 @@ void vkfd_doorbell_write(VKFDEngine *e, uint32_t off, uint64_t val,
     if (size == 4) {
         val = (uint32_t)val;
     }
+    vkfd_heard(e);
     e->counters[VKFD_CNT_DOORBELL]++;
     vkfd_trace(e, VKFD_TRACE_DOORBELL, off, val, size, 0, 0, 0);
     if (!route(e, off / 4, val)) {

@@ -344,6 +344,53 @@ void vkfd_wait_reg_written(VKFDEngine *e);
 /* Arm the timer for the earliest poll that is due, or cancel it. */
 void vkfd_wait_rearm(VKFDEngine *e);
 void vkfd_wait_timer(VKFDEngine *e);
+/*
+ * Interval a wait for memory begins with: one that begins in quiet was there before,
+ * and has only been loaded again.
+ */
+uint32_t vkfd_wait_first(VKFDEngine *e, int64_t now);
+/* When it is polled next, by its interval; mem: nothing but memory can end it. */
+int64_t vkfd_wait_deadline(VKFDEngine *e, int64_t now, uint32_t interval, bool mem);
+/* When long waits are looked at next, all of them. */
+int64_t vkfd_wait_next(VKFDEngine *e, int64_t now);
+/* Not as late as it is armed for: something has happened. */
+void vkfd_wait_hurry(VKFDEngine *e);
+
+/*
+ * The CPU wrote to the part, or was found to have stored something, or a queue has gone
+ * on. Reads do not count: drivers look at registers for want of anything else to do.
+ */
+static inline void vkfd_heard(VKFDEngine *e)
+{
+    e->heard = true;
+    if (__builtin_expect(e->unhurried, 0)) {
+        vkfd_wait_hurry(e);
+    }
+}
+
+/* ---- seen.c: memory that queues wait for ---- */
+
+#define VKFD_PEEK_PAGES         64      /* a power of two */
+
+/* Pages found in one pass of looks, in which nothing else uses the bus; 0 to begin. */
+typedef struct VKFDPeek {
+    uint64_t page[VKFD_PEEK_PAGES];
+    const uint8_t *host[VKFD_PEEK_PAGES];
+} VKFDPeek;
+
+/* The value of 4 or 8 bytes at a physical address, as it lies in memory. */
+bool vkfd_peek(VKFDEngine *e, VKFDPeek *p, uint64_t pa, unsigned len, uint64_t *v);
+
+/* Engine 0 and an HQD, or 1 + n and a user queue of SDMA engine n. What was noted: */
+VKFDSchedSeen *vkfd_seen(VKFDEngine *e, unsigned engine, unsigned slot);
+/* Note it. True: the queue has to evaluate its wait after this. */
+bool vkfd_seen_note(VKFDEngine *e, VKFDPeek *p, unsigned engine, unsigned slot);
+/* Parked, and found unsatisfied since it was noted? */
+bool vkfd_seen_noted(VKFDEngine *e, unsigned engine, unsigned slot);
+/* That, and memory is as it was? */
+bool vkfd_seen_unchanged(VKFDEngine *e, VKFDPeek *p, unsigned engine, unsigned slot);
+/* Page tables, or where the BARs are, change. */
+void vkfd_seen_forget(VKFDEngine *e);
 
 /* ---- sched*.c, runlist.c: the scheduler firmware ---- */
 
@@ -429,7 +476,9 @@ void vkfd_sdma_run_all(VKFDEngine *e);
 void vkfd_sdma_mem_written(VKFDEngine *e, uint64_t pa, uint64_t len);
 void vkfd_sdma_reg_written(VKFDEngine *e);
 int64_t vkfd_sdma_next_poll(VKFDEngine *e, int64_t next);
-void vkfd_sdma_timer(VKFDEngine *e, int64_t now);
+void vkfd_sdma_timer(VKFDEngine *e, VKFDPeek *peek, int64_t now);
+/* No poll is later than this. */
+void vkfd_sdma_hurry(VKFDEngine *e, int64_t next);
 
 /* ---- sdma-rlc.c: user queues of the SDMA engines, for the scheduler ---- */
 

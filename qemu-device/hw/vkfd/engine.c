@@ -115,6 +115,8 @@ void vkfd_engine_reset(VKFDEngine *e, bool cold)
     e->ih_armed = 1;
     e->next_hqd = 0;
     e->run_pending = false;
+    e->heard = true;
+    e->unhurried = false;
     e->late_timers = 0;
     e->ctrl_cnt_select = 0;
     e->ctrl_cnt_hi = 0;
@@ -140,6 +142,7 @@ void vkfd_engine_set_bars(VKFDEngine *e, bool valid, uint64_t bar0_addr,
     e->bar0 = bar0_addr;
     e->bar0_size = bar0_size < e->vram_size ? bar0_size : e->vram_size;
     e->bar2 = bar2_addr;
+    vkfd_seen_forget(e);
 }
 
 void vkfd_engine_run(VKFDEngine *e)
@@ -245,6 +248,8 @@ bool vkfd_engine_post_load(VKFDEngine *e)
     e->run_pending = false;
     e->inject_pause = false;            /* the VM that it stopped was another */
     e->late_timers = 0;
+    e->heard = true;
+    e->unhurried = false;
     if (!state_ok(e)) {
         e->inject.nspecs = 0;
         vkfd_engine_reset(e, true);

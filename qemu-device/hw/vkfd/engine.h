@@ -80,6 +80,10 @@
 /* Back-off of a parked wait that only the CPU can satisfy, in ns. */
 #define VKFD_WAIT_POLL_MIN_NS   10000
 #define VKFD_WAIT_POLL_MAX_NS   1000000
+/* The longest there is between two looks while nothing happens at all. */
+#define VKFD_WAIT_QUIET_MAX_NS  8000000
+/* Looks come after so much of the time for which nothing has happened: one part in. */
+#define VKFD_WAIT_QUIET_PART    8
 
 #define VKFD_CUS_MAX            16
 
@@ -224,6 +228,11 @@ typedef struct VKFDBusOps {
                       uint32_t written);
     VKFDRmw (*dma_atomic)(void *opaque, uint64_t addr, uint32_t len,
                           VKFDAtomic *a);
+    /*
+     * The host's address of the page of 4 KiB at addr, a multiple of that, to be read
+     * until the engine returns. NULL if not all of it is RAM.
+     */
+    const void *(*dma_page)(void *opaque, uint64_t addr);
     /* MSI-X message, vector 0. All DMA before it is visible. */
     void (*raise_irq)(void *opaque);
     /* Virtual clock in ns, never going backwards. */
@@ -358,6 +367,9 @@ struct VKFDEngine {
     uint64_t inject_blocked;            /* bit n: slot n stands still by injection */
     bool inject_pause;                  /* ops.pause called, vkfd_engine_resume() not yet */
     uint32_t late_timers;               /* bit n: timer n expired meanwhile */
+    int64_t quiet_since;                /* nothing has happened since then (virtual ns) */
+    bool heard;                         /* something has, since quiet_since was set */
+    bool unhurried;                     /* a look is later than in VKFD_WAIT_POLL_MAX_NS */
     VKFDSchedDerived sd;
     uint32_t extra_units;               /* the packet at hand costs these more */
     uint32_t sdma_active;               /* bit n: SDMA queue n is on */

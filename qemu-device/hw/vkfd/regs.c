@@ -400,6 +400,7 @@ void vkfd_mmio_write(VKFDEngine *e, uint32_t off, uint32_t val)
     if (vkfd_inject_gone(e)) {
         return;
     }
+    vkfd_heard(e);
     vkfd_trace(e, VKFD_TRACE_REG_WRITE, off, val, 0, 0, 0, 0);
     vkfd_reg_write(e, off / 4, val);
 }

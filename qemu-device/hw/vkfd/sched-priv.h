@@ -54,7 +54,6 @@ void vkfd_sched_take_slot(VKFDEngine *e, uint16_t i, unsigned slot);
 void vkfd_sched_leave_slot(VKFDEngine *e, uint16_t i, VKFDSchedState state);
 /* A used entry, its state set, becomes known to lists and hashes. */
 void vkfd_sched_link(VKFDEngine *e, uint16_t i);
-void vkfd_sched_rotate_parked(VKFDEngine *e);
 
 /* ---- sched-vmid.c ---- */
 
@@ -107,7 +106,7 @@ bool vkfd_sched_noted(VKFDEngine *e, uint16_t i);
 /* Into and out of the index of those that wait without a slot. */
 void vkfd_sched_watch(VKFDEngine *e, uint16_t i, const VKFDSchedSeen *seen);
 void vkfd_sched_unwatch(VKFDEngine *e, uint16_t i);
-/* Look at some of them. */
+/* Look at what they wait for. */
 void vkfd_sched_poll(VKFDEngine *e);
 
 /* Why a queue gets ready (VKFD_TRACE_SCHED_WAKE). */

@@ -123,8 +123,10 @@ void vkfd_sched_rearm(VKFDEngine *e)
         earlier(&deadline, vkfd_sched_unmap_deadline(e), now);
     }
     if (e->sd.parked.n) {
-        if (s->tick <= 0 || s->tick - now > VKFD_SCHED_TICK_NS) {
-            s->tick = now - now % VKFD_SCHED_TICK_NS + VKFD_SCHED_TICK_NS;
+        int64_t next = vkfd_wait_next(e, now);
+
+        if (s->tick <= 0 || s->tick > next) {
+            s->tick = next;
         }
         if (deadline < 0 || s->tick < deadline) {
             deadline = s->tick;

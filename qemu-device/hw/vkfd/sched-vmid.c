@@ -196,6 +196,8 @@ unsigned vkfd_sched_vmid(VKFDEngine *e, uint16_t proc, int64_t now)
 
 void vkfd_sched_invalidated(VKFDEngine *e, uint32_t vmids)
 {
+    e->sd.stale = true;
+    vkfd_seen_forget(e);
     for (unsigned i = 1; i < VKFD_NUM_VMID; i++) {
         if ((vmids & 1u << i) && e->sd.vmid_owner[i] != VKFD_SCHED_NONE) {
             e->sd.vm_gen[e->sd.vmid_owner[i]]++;

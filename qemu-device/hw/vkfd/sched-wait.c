@@ -7,8 +7,8 @@
  *   park     only then it may lose the slot; its addresses are indexed
  *
  * A store by the CPU after the look differs from what was noted, which a poll sees;
- * one before it was seen by the look. A write of the device finds the queue in the
- * index. Whatever wakes it, it gets a slot and evaluates the wait itself.
+ * one before it was seen by the look: seen.c. A write of the device finds the queue in
+ * the index. Whatever wakes it, it gets a slot and evaluates the wait itself.
  */
 #include "sched-priv.h"
 
@@ -24,64 +24,25 @@ VKFDSchedSeen *vkfd_sched_seen(VKFDEngine *e, uint16_t i)
 {
     const VKFDSchedQueue *q = vkfd_sched_q(e, i);
 
-    return q->engine ? &e->sd.rlc_seen[q->engine - 1][q->slot] : &e->sd.hqd_seen[q->slot];
+    return vkfd_seen(e, q->engine, q->slot);
 }
 
-/*
- * Addresses a queue on a slot polls, and how many bytes at each; 0 if there is none that
- * can be watched, or it is about to look there anyway.
- */
-static unsigned wait_addrs(VKFDEngine *e, uint16_t i, uint64_t *pa, uint8_t *len)
+bool vkfd_sched_noted(VKFDEngine *e, uint16_t i)
 {
-    const VKFDSchedQueue *sq = vkfd_sched_q(e, i);
-    const VKFDHqd *q;
-    unsigned k, n = 0;
+    const VKFDSchedQueue *q = vkfd_sched_q(e, i);
 
-    if (sq->engine) {
-        *len = vkfd_sdma_rlc_wait(e, sq->engine - 1, sq->slot, pa);
-        return *len != 0;
-    }
-    q = &e->hqd[sq->slot];
-    *len = q->wait_len;
-    if (q->parked != VKFD_PARKED_WAIT || q->poll_now) {
-        return 0;
-    }
-    for (k = 0; k < q->wait_mem; k++) {
-        /* Of a PRT page nothing ever changes. */
-        if (q->wait_pa[k] != UINT64_MAX) {
-            pa[n++] = q->wait_pa[k];
-        }
-    }
-    return n;
-}
-
-/* The value of len bytes at an address, as it lies in memory. */
-static bool peek(VKFDEngine *e, uint64_t pa, unsigned len, uint64_t *v)
-{
-    *v = 0;
-    return vkfd_pa_read(e, pa, v, len == 8 ? 8 : 4);
+    return vkfd_seen_noted(e, q->engine, q->slot);
 }
 
 void vkfd_sched_note(VKFDEngine *e, uint16_t i)
 {
-    VKFDSchedSeen *s = vkfd_sched_seen(e, i);
     const VKFDSchedQueue *q = vkfd_sched_q(e, i);
-    VKFDSchedSeen now;
-    unsigned k;
+    VKFDPeek peek = { 0 };
 
-    if (vkfd_sched_noted(e, i)) {
+    /* False also of one that was noted and has not looked yet. */
+    if (vkfd_sched_noted(e, i) || !vkfd_seen_note(e, &peek, q->engine, q->slot)) {
         return;
     }
-    now.n = wait_addrs(e, i, now.pa, &now.len);
-    if (!now.n) {
-        return;                 /* also one that was noted and has not looked yet */
-    }
-    for (k = 0; k < now.n; k++) {
-        if (!peek(e, now.pa[k], now.len, &now.seen[k])) {
-            return;
-        }
-    }
-    *s = now;
     if (q->engine) {
         vkfd_sdma_rlc_look(e, q->engine - 1, q->slot);
     } else {
@@ -90,33 +51,23 @@ void vkfd_sched_note(VKFDEngine *e, uint16_t i)
     }
 }
 
-bool vkfd_sched_noted(VKFDEngine *e, uint16_t i)
-{
-    const VKFDSchedSeen *s = vkfd_sched_seen(e, i);
-    uint64_t pa[VKFD_SCHED_WAITS];
-    uint8_t len;
-
-    return s->n && wait_addrs(e, i, pa, &len) == s->n && len == s->len &&
-           !memcmp(pa, s->pa, s->n * sizeof(pa[0]));
-}
-
 void vkfd_sched_watch(VKFDEngine *e, uint16_t i, const VKFDSchedSeen *seen)
 {
     VKFDSchedDerived *d = &e->sd;
 
     vkfd_sched_set_state(e, i, VKFD_SCHED_PARKED);
     d->link[i].waits = seen->n;
-    d->link[i].wait_len = seen->len;
     d->link[i].vm_gen = d->vm_gen[vkfd_sched_q(e, i)->proc];
     for (unsigned n = 0; n < seen->n; n++) {
         uint32_t node = i * VKFD_SCHED_WAITS + n;
         uint32_t *head = &d->by_pa[bucket(seen->pa[n] >> LINE_SHIFT)];
 
-        d->wait[node] = (VKFDSchedWait) { seen->pa[n], seen->seen[n], 0, *head };
+        d->wait[node] = (VKFDSchedWait) { seen->pa[n], 0, *head, d->looks };
         if (*head) {
             d->wait[*head - 1].prev = node + 1;
         }
         *head = node + 1;
+        d->look[d->looks++] = (VKFDSchedLook) { seen->pa[n], seen->seen[n], node, seen->len };
     }
     vkfd_sched_rearm(e);
 }
@@ -133,6 +84,8 @@ void vkfd_sched_unwatch(VKFDEngine *e, uint16_t i)
         if (w->next) {
             d->wait[w->next - 1].prev = w->prev;
         }
+        d->look[w->look] = d->look[--d->looks];
+        d->wait[d->look[w->look].node].look = w->look;
     }
     d->link[i].waits = 0;
 }
@@ -194,41 +147,56 @@ void vkfd_sched_mem_written(VKFDEngine *e, uint64_t pa, uint64_t len)
     }
 }
 
-static bool changed(VKFDEngine *e, uint16_t i)
+/* Queues whose tables have changed since they parked get a slot to look again in. */
+static void wake_stale(VKFDEngine *e)
 {
-    for (unsigned n = 0; n < e->sd.link[i].waits; n++) {
-        const VKFDSchedWait *w = &e->sd.wait[i * VKFD_SCHED_WAITS + n];
-        uint64_t v;
+    VKFDSchedDerived *d = &e->sd;
+    uint16_t i = d->parked.first, next;
+    unsigned woken = 0;
 
-        /* What cannot be read any more is for the queue to report. */
-        if (!peek(e, w->pa, e->sd.link[i].wait_len, &v) || v != w->seen) {
-            return true;
+    for (; i != VKFD_SCHED_NONE && woken < VKFD_SCHED_STALE; i = next) {
+        next = d->link[i].next;
+        if (d->link[i].vm_gen != d->vm_gen[vkfd_sched_q(e, i)->proc]) {
+            woken++;
+            wake(e, i, VKFD_SCHED_BY_TABLES);
         }
     }
-    return false;
+    d->stale = woken == VKFD_SCHED_STALE;
 }
 
 void vkfd_sched_poll(VKFDEngine *e)
 {
     VKFDSchedDerived *d = &e->sd;
-    unsigned i, n = d->parked.n, stale = 0;
+    unsigned at = d->look_next, left = VKFD_SCHED_POLLS;
+    VKFDPeek peek = { 0 };
 
-    n = n < VKFD_SCHED_POLLS ? n : VKFD_SCHED_POLLS;
     e->sched.ticks++;
-    if (n && e->sched.ticks % VKFD_SCHED_RECHECK == 0) {
+    if (d->parked.n && e->sched.ticks % VKFD_SCHED_RECHECK == 0) {
         wake(e, d->parked.first, VKFD_SCHED_BY_TURN);
-        n--;
     }
-    for (i = 0; i < n; i++) {
-        uint16_t q = d->parked.first;
-        if (changed(e, q)) {
-            wake(e, q, VKFD_SCHED_BY_POLL);
-        } else if (stale < VKFD_SCHED_STALE &&
-                   d->link[q].vm_gen != d->vm_gen[vkfd_sched_q(e, q)->proc]) {
-            stale++;
-            wake(e, q, VKFD_SCHED_BY_TABLES);
-        } else {
-            vkfd_sched_rotate_parked(e);
+    if (d->stale) {
+        wake_stale(e);
+    }
+    /*
+     * Downwards: what takes the place of an address that is removed comes from above,
+     * so it was looked at already, and nothing is passed over.
+     */
+    if (!at || at > d->looks) {
+        at = d->looks;
+    }
+    while (at && left) {
+        const VKFDSchedLook *l = &d->look[--at];
+        uint64_t v;
+
+        left--;
+        /* What cannot be read any more is for the queue to report. */
+        if (!vkfd_peek(e, &peek, l->pa, l->len, &v) || v != l->seen) {
+            vkfd_heard(e);
+            wake(e, l->node / VKFD_SCHED_WAITS, VKFD_SCHED_BY_POLL);
+            if (at > d->looks) {
+                at = d->looks;
+            }
         }
     }
+    d->look_next = at;
 }

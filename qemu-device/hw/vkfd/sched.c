@@ -50,15 +50,6 @@ static void list_del(VKFDEngine *e, uint16_t i)
     l->n--;
 }
 
-/* The first of those that wait goes to the end. */
-void vkfd_sched_rotate_parked(VKFDEngine *e)
-{
-    uint16_t i = e->sd.parked.first;
-
-    list_del(e, i);
-    list_add(e, i);
-}
-
 static uint16_t *owner_of(VKFDEngine *e, const VKFDSchedQueue *q)
 {
     return q->engine ? &e->sd.rlc_owner[q->engine - 1][q->slot]

@@ -20,12 +20,11 @@
 #define VKFD_RUNLIST_MAX_DW     65536
 /* Queues looked at in one pass, of two in a run: loaded, or found to be idle. */
 #define VKFD_SCHED_STEPS        32
-/* Queues a pass over those that wait without a slot polls, and its period in ns. */
-#define VKFD_SCHED_POLLS        64
-#define VKFD_SCHED_TICK_NS      1000000
+/* Addresses of those that wait without a slot a pass looks at. */
+#define VKFD_SCHED_POLLS        1024
 /* So many of them, at most, get a slot to wait in because their tables changed. */
 #define VKFD_SCHED_STALE        4
-/* Every so many ticks one gets a slot in any case. */
+/* Every so many passes one gets a slot in any case. */
 #define VKFD_SCHED_RECHECK      8
 /* Quantum of a queue that names none, and the unit of those that are named. */
 #define VKFD_SCHED_QUANTUM_NS   1000000
@@ -111,7 +110,6 @@ typedef struct VKFDSchedLink {
     uint16_t doorbell_next, mqd_next;
     uint32_t vm_gen;            /* parked: VKFDSchedVm.gen of its process then */
     uint8_t waits;              /* parked: addresses in the wait index */
-    uint8_t wait_len;           /* bytes looked at, at each: 4 or 8 */
 } VKFDSchedLink;
 
 typedef struct VKFDSchedList {
@@ -122,9 +120,17 @@ typedef struct VKFDSchedList {
 /* One address a queue without slot waits on. */
 typedef struct VKFDSchedWait {
     uint64_t pa;                /* VKFD_PA_* address, a multiple of 4 */
-    uint64_t seen;              /* 8 bytes read before it was last found unsatisfied */
     uint32_t prev, next;        /* in its bucket: node + 1, 0: none */
+    uint32_t look;              /* where it is in VKFDSchedDerived.look */
 } VKFDSchedWait;
+
+/* The same address for who passes over all of them: these lie side by side. */
+typedef struct VKFDSchedLook {
+    uint64_t pa;
+    uint64_t seen;              /* read before it was last found unsatisfied */
+    uint32_t node;              /* of VKFDSchedWait */
+    uint8_t len;                /* bytes looked at: 4 or 8 */
+} VKFDSchedLook;
 
 /* What a slot's queue waited on when that was last noted, by the scheduler. */
 typedef struct VKFDSchedSeen {
@@ -140,6 +146,10 @@ typedef struct VKFDSchedDerived {
     uint16_t by_doorbell[VKFD_SCHED_HASH], by_mqd[VKFD_SCHED_HASH];
     uint32_t by_pa[VKFD_SCHED_HASH];    /* node + 1, 0: none */
     VKFDSchedWait wait[VKFD_SCHED_NODES];
+    VKFDSchedLook look[VKFD_SCHED_NODES];
+    uint32_t looks;                     /* of them are used */
+    uint32_t look_next;                 /* a pass goes on below this one; 0: from the top */
+    bool stale;                         /* there may be some whose tables have changed */
     VKFDSchedSeen hqd_seen[64];
     VKFDSchedSeen rlc_seen[VKFD_SCHED_SDMA][VKFD_SCHED_SDMA_RLC];
     uint16_t hqd_owner[64];

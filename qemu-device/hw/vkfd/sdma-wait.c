@@ -24,7 +24,7 @@ static void park(VKFDEngine *e, unsigned id, uint8_t how, bool mem, uint64_t pa,
     bool again = q->parked == how;
 
     if (!again) {
-        q->wait_interval = VKFD_WAIT_POLL_MIN_NS;
+        q->wait_interval = len ? vkfd_wait_first(e, now) : VKFD_WAIT_POLL_MIN_NS;
         e->counters[VKFD_CNT_PARKED] += how == VKFD_PARKED_WAIT;
     } else if (!timer_poll(e, q)) {
         /* The device woke it: that says nothing about how soon the CPU will. */
@@ -37,11 +37,7 @@ static void park(VKFDEngine *e, unsigned id, uint8_t how, bool mem, uint64_t pa,
     q->wait_mem = mem;
     q->wait_pa = pa;
     e->sdma_wait_len[id] = len;
-    q->wait_deadline = now + q->wait_interval;
-    if (q->wait_interval == VKFD_WAIT_POLL_MAX_NS) {
-        /* At whole multiples, so that all long waits wake the host together. */
-        q->wait_deadline -= q->wait_deadline % VKFD_WAIT_POLL_MAX_NS;
-    }
+    q->wait_deadline = vkfd_wait_deadline(e, now, q->wait_interval, len);
     if (!again) {
         vkfd_trace(e, VKFD_TRACE_SDMA_PARK, id, mem, addr, q->wait_deadline, 0, 0);
     }
@@ -218,15 +214,38 @@ int64_t vkfd_sdma_next_poll(VKFDEngine *e, int64_t next)
     return next;
 }
 
-void vkfd_sdma_timer(VKFDEngine *e, int64_t now)
+void vkfd_sdma_hurry(VKFDEngine *e, int64_t next)
+{
+    uint32_t mask = e->sdma_waiting;
+
+    while (mask) {
+        VKFDSdmaQueue *q = &e->sdma[vkfd_sdma_mask_next(&mask)];
+
+        if (q->wait_deadline > next) {
+            q->wait_deadline = next;
+        }
+    }
+}
+
+void vkfd_sdma_timer(VKFDEngine *e, VKFDPeek *peek, int64_t now)
 {
     uint32_t mask = e->sdma_waiting;
 
     while (mask) {
         unsigned id = vkfd_sdma_mask_next(&mask);
+        unsigned engine = 1 + id / VKFD_SDMA_QUEUES, block = id % VKFD_SDMA_QUEUES;
+        VKFDSdmaQueue *q = &e->sdma[id];
 
-        if (e->sdma[id].wait_deadline <= now) {
-            wake(e, id, 2);
+        if (q->wait_deadline > now || q->poll_now) {
+            continue;
         }
+        if (q->wait_interval == VKFD_WAIT_POLL_MAX_NS && block >= VKFD_SDMA_BLOCK_RLC0) {
+            if (vkfd_seen_unchanged(e, peek, engine, block - VKFD_SDMA_BLOCK_RLC0)) {
+                q->wait_deadline = vkfd_wait_next(e, now);
+                continue;
+            }
+            vkfd_seen_note(e, peek, engine, block - VKFD_SDMA_BLOCK_RLC0);
+        }
+        wake(e, id, 2);
     }
 }

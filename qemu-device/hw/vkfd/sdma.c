@@ -513,6 +513,9 @@ static unsigned run_queue(VKFDEngine *e, unsigned id)
         n = step(e, id);
         used += n;
     } while (n && used < e->cp_budget && vkfd_sdma_runnable(e, id));
+    if (used) {
+        vkfd_heard(e);
+    }
     report_rptr(e, id);
     vkfd_trace(e, VKFD_TRACE_SDMA_RUN, id, used, vkfd_sdma_runnable(e, id), 0, 0, 0);
     return used;

@@ -6,9 +6,12 @@
  *   the device itself writes a physical address it waits on, or any register or
  *   doorbell is written (register space), or its own doorbell is: at the next run;
  *   otherwise by timer, with back-off, for what the CPU stores in memory.
- * A parked queue costs nothing between polls and can be dequeued at any time.
+ * A parked queue costs nothing between polls and can be dequeued at any time. A long
+ * wait is not evaluated again as long as memory is as it was (seen.c), and all long
+ * waits are looked at together; the rarer, the longer nothing has happened.
  */
 #include "pm4-priv.h"
+#include "sched-priv.h"
 
 bool vkfd_wait_holds(uint32_t func, uint64_t v, uint64_t ref)
 {
@@ -50,7 +53,7 @@ void vkfd_wait_park(VKFDEngine *e, unsigned hqd, const VKFDWait *w)
     bool again = q->parked == VKFD_PARKED_WAIT;
 
     if (!again) {
-        q->wait_interval = VKFD_WAIT_POLL_MIN_NS;
+        q->wait_interval = w->count ? vkfd_wait_first(e, now) : VKFD_WAIT_POLL_MIN_NS;
         e->counters[VKFD_CNT_PARKED]++;
     } else if (now < q->wait_deadline) {
         /* The device woke it: that says nothing about how soon the CPU will. */
@@ -64,11 +67,7 @@ void vkfd_wait_park(VKFDEngine *e, unsigned hqd, const VKFDWait *w)
     q->wait_mem = w->count;
     q->wait_len = w->len;
     memcpy(q->wait_pa, w->pa, sizeof(q->wait_pa));
-    q->wait_deadline = now + q->wait_interval;
-    if (q->wait_interval == VKFD_WAIT_POLL_MAX_NS) {
-        /* At whole multiples, so that all long waits wake the host together. */
-        q->wait_deadline -= q->wait_deadline % VKFD_WAIT_POLL_MAX_NS;
-    }
+    q->wait_deadline = vkfd_wait_deadline(e, now, q->wait_interval, w->count);
     if (!again) {
         vkfd_trace(e, VKFD_TRACE_WAIT_PARK, hqd, w->count > 0, w->addr,
                    q->wait_deadline, 0, 0);
@@ -218,18 +217,81 @@ void vkfd_wait_rearm(VKFDEngine *e)
     e->ops.set_timer(e->opaque, VKFD_TIMER_WAIT, vkfd_sdma_next_poll(e, next));
 }
 
+uint32_t vkfd_wait_first(VKFDEngine *e, int64_t now)
+{
+    bool quiet = !e->heard && now - e->quiet_since >=
+                              2ll * VKFD_WAIT_QUIET_PART * VKFD_WAIT_POLL_MAX_NS;
+
+    return quiet ? VKFD_WAIT_POLL_MAX_NS : VKFD_WAIT_POLL_MIN_NS;
+}
+
+int64_t vkfd_wait_deadline(VKFDEngine *e, int64_t now, uint32_t interval, bool mem)
+{
+    if (interval < VKFD_WAIT_POLL_MAX_NS) {
+        return now + interval;
+    }
+    return mem ? vkfd_wait_next(e, now)
+               : now - now % VKFD_WAIT_POLL_MAX_NS + VKFD_WAIT_POLL_MAX_NS;
+}
+
+int64_t vkfd_wait_next(VKFDEngine *e, int64_t now)
+{
+    int64_t period = VKFD_WAIT_POLL_MAX_NS;
+
+    if (e->heard || now < e->quiet_since) {
+        e->heard = false;
+        e->quiet_since = now;
+    }
+    while (period < VKFD_WAIT_QUIET_MAX_NS &&
+           (now - e->quiet_since) / VKFD_WAIT_QUIET_PART >= 2 * period) {
+        period *= 2;
+        e->unhurried = true;
+    }
+    /* At whole multiples, so that whatever is looked at wakes the host once. */
+    return now - now % period + period;
+}
+
+void vkfd_wait_hurry(VKFDEngine *e)
+{
+    uint64_t mask = e->waiting_mask;
+    int64_t next;
+
+    e->unhurried = false;
+    next = vkfd_wait_next(e, e->ops.now_ns(e->opaque));
+    while (mask) {
+        VKFDHqd *q = &e->hqd[vkfd_mask_next(&mask)];
+
+        if (q->wait_deadline > next) {
+            q->wait_deadline = next;
+        }
+    }
+    vkfd_sdma_hurry(e, next);
+    vkfd_wait_rearm(e);
+    vkfd_sched_rearm(e);
+}
+
 void vkfd_wait_timer(VKFDEngine *e)
 {
     int64_t now = e->ops.now_ns(e->opaque);
     uint64_t mask = e->waiting_mask;
+    VKFDPeek peek = { 0 };
 
     while (mask) {
         unsigned i = vkfd_mask_next(&mask);
+        VKFDHqd *q = &e->hqd[i];
 
-        if (e->hqd[i].wait_deadline <= now) {
-            wake(e, i, 2);
+        if (q->wait_deadline > now || q->poll_now) {
+            continue;
         }
+        if (q->wait_interval == VKFD_WAIT_POLL_MAX_NS) {
+            if (vkfd_seen_unchanged(e, &peek, 0, i)) {
+                q->wait_deadline = vkfd_wait_next(e, now);
+                continue;
+            }
+            vkfd_seen_note(e, &peek, 0, i);
+        }
+        wake(e, i, 2);
     }
-    vkfd_sdma_timer(e, now);
+    vkfd_sdma_timer(e, &peek, now);
     vkfd_wait_rearm(e);
 }

@@ -121,6 +121,13 @@ static bool op_dma_write(void *o, uint64_t addr, const void *buf, uint32_t len)
     return true;
 }
 
+static const void *op_dma_page(void *o, uint64_t addr)
+{
+    event(0);
+    check_dma(addr, PAGE, false);
+    return under.dma_page(o, addr);
+}
+
 static void *op_dma_map(void *o, uint64_t addr, uint32_t *len, bool write)
 {
     event(*len);
@@ -446,6 +453,7 @@ void fuzz_machine(void)
     ops.dma_map = op_dma_map;
     ops.dma_unmap = op_dma_unmap;
     ops.dma_atomic = op_dma_atomic;
+    ops.dma_page = op_dma_page;
     ops.vram_dirty = op_vram_dirty;
     ops.raise_irq = op_raise_irq;
     ops.trace = op_trace;

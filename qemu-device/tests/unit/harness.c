@@ -42,6 +42,7 @@ static bool op_dma_read(void *o, uint64_t addr, void *buf, uint32_t len)
 {
     Bus *b = o;
 
+    b->reads++;
     if (!sys_ok(addr, len)) {
         return false;
     }
@@ -120,6 +121,14 @@ static VKFDRmw op_dma_atomic(void *o, uint64_t addr, uint32_t len, VKFDAtomic *a
     return VKFD_RMW_DONE;
 }
 
+static const void *op_dma_page(void *o, uint64_t addr)
+{
+    Bus *b = o;
+
+    b->looked_up++;
+    return !b->no_pages && sys_ok(addr, 4096) ? b->sys + (addr - SYS_BASE) : NULL;
+}
+
 static void op_raise_irq(void *o)
 {
     Bus *b = o;
@@ -175,8 +184,8 @@ static void op_pause(void *o)
 }
 
 static const VKFDBusOps ops = {
-    op_dma_read, op_dma_write, op_dma_map, op_dma_unmap, op_dma_atomic, op_raise_irq,
-    op_now_ns, op_set_timer, op_schedule, op_vram_dirty, op_trace, op_log, op_pause,
+    op_dma_read, op_dma_write, op_dma_map, op_dma_unmap, op_dma_atomic, op_dma_page,
+    op_raise_irq, op_now_ns, op_set_timer, op_schedule, op_vram_dirty, op_trace, op_log, op_pause,
 };
 
 Bus *bus_new(void)

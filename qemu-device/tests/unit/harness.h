@@ -44,6 +44,9 @@ typedef struct Bus {
     uint32_t map_max;           /* system memory is mapped so many bytes at a time, 0: all */
     unsigned mapped;            /* mappings that are not undone yet */
     unsigned atomic_busy;       /* so many atomics find somebody faster */
+    unsigned looked_up;         /* pages the engine wanted to look at by itself */
+    bool no_pages;              /* it gets none */
+    unsigned reads;             /* of system memory, other than that */
     unsigned nlog;
     Event log[LOG_MAX];
 } Bus;

@@ -316,8 +316,10 @@ void check_derived(Bus *b)
 {
     VKFDEngine *e = b->e;
     unsigned i, on = 0, watched = 0, ready = 0, slots[VKFD_SCHED_PROCS] = { 0 };
+    static unsigned addresses[VKFD_SCHED_QUEUES];
     bool ok = true;
 
+    memset(addresses, 0, sizeof(addresses));
     for (i = 0; i < VKFD_NUM_HQD; i++) {
         uint16_t q = e->sd.hqd_owner[i];
 
@@ -354,6 +356,10 @@ void check_derived(Bus *b)
             watched++;
             ok &= e->sched.queue[(n - 1) / VKFD_SCHED_WAITS].state ==
                   VKFD_SCHED_PARKED;
+            ok &= e->sd.wait[n - 1].look < e->sd.looks &&
+                  e->sd.look[e->sd.wait[n - 1].look].node == n - 1 &&
+                  e->sd.look[e->sd.wait[n - 1].look].pa == e->sd.wait[n - 1].pa;
+            addresses[(n - 1) / VKFD_SCHED_WAITS]++;
         }
     }
     for (i = 0; i < VKFD_SCHED_ENGINES; i++) {
@@ -361,7 +367,12 @@ void check_derived(Bus *b)
     }
     CHECK(ok);
     CHECK_EQ(on, sq_count(b, VKFD_SCHED_ON_SLOT));
-    CHECK_EQ(watched, sq_count(b, VKFD_SCHED_PARKED));
+    CHECK_EQ(watched, e->sd.looks);
+    for (i = 0; i < e->sched.queue_top; i++) {
+        ok &= !addresses[i] == (e->sched.queue[i].state != VKFD_SCHED_PARKED) &&
+              addresses[i] == e->sd.link[i].waits;
+    }
+    CHECK(ok);
     CHECK_EQ(e->sd.parked.n, sq_count(b, VKFD_SCHED_PARKED));
     CHECK_EQ(ready, sq_count(b, VKFD_SCHED_READY));
 }

@@ -90,7 +90,7 @@ static void test_widths(void)
     CHECK_EQ(sq_state(b, 1), VKFD_SCHED_ON_SLOT);
     b->e->sched.ticks = 0;                      /* nobody's turn for a while */
     set_vram64(b, SQ_FLAG(0), 1ull << 32);
-    bus_advance(b, 3 * VKFD_SCHED_TICK_NS);
+    bus_advance(b, 3 * VKFD_WAIT_POLL_MAX_NS);
     CHECK_EQ(vram32(b, SQ_OUT(0)), 1);
     check_derived(b);
     bus_free(b);
@@ -172,12 +172,12 @@ int main(void)
     check_derived(b);
     /* by the CPU: only the upper half of the value changes, and then it is 0 */
     set_vram64(b, SIG(1) + AMD_SIGNAL_VALUE, 1ull << 32);
-    bus_advance(b, 3 * VKFD_SCHED_TICK_NS);
+    bus_advance(b, 3 * VKFD_WAIT_POLL_MAX_NS);
     CHECK_EQ(vram64(b, SIG(101) + AMD_SIGNAL_VALUE), 1);
     for (i = 0; i < QUEUES / 2; i++) {
         set_vram64(b, SIG(1 + i) + AMD_SIGNAL_VALUE, 0);
     }
-    bus_advance(b, 3 * VKFD_SCHED_TICK_NS);
+    bus_advance(b, 3 * VKFD_WAIT_POLL_MAX_NS);
     for (i = 0; i < QUEUES; i++) {
         CHECK_EQ(vram64(b, SIG(101 + i) + AMD_SIGNAL_VALUE), i >= QUEUES / 2);
     }
@@ -204,7 +204,7 @@ int main(void)
         set_vram64(b, SIG(101 + i) + AMD_SIGNAL_VALUE, 1);
         aql_barrier(b, i, 0, 101 + i);
     }
-    bus_advance(b, 4 * VKFD_SCHED_TICK_NS);
+    bus_advance(b, 4 * VKFD_WAIT_POLL_MAX_NS);
     for (i = 0; i < QUEUES; i++) {
         CHECK_EQ(vram64(b, SIG(101 + i) + AMD_SIGNAL_VALUE), 0);
     }

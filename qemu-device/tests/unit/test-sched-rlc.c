@@ -197,13 +197,13 @@ static void test_waits(void)
         CHECK_EQ(vram32(b, SQ_OUT(i)), 0);
         set_vram32(b, SQ_FLAG(i) + 4, 1);
     }
-    run_for(b, 2);
+    run_for(b, VKFD_WAIT_QUIET_MAX_NS / MS);
     CHECK(counter(b, VKFD_CNT_QUEUE_LOAD) - loads <= 1);
     /* the CPU ends some of the waits, with or without a slot */
     for (i = 0; i < 12; i += 2) {
         set_vram32(b, SQ_FLAG(i), 1);
     }
-    run_for(b, 2);
+    run_for(b, VKFD_WAIT_QUIET_MAX_NS / MS);
     for (i = 0; i < 12; i++) {
         CHECK_EQ(vram32(b, SQ_OUT(i)), i % 2 ? 0 : 0x40 + i);
     }

@@ -250,7 +250,7 @@ static void test_watch(void)
     check_derived(b);
     /* the first poll finds that memory is not what was noted */
     rlcs[0][0].state = VKFD_SDMA_IDLE;
-    bus_advance(b, VKFD_SCHED_TICK_NS);
+    bus_advance(b, VKFD_WAIT_POLL_MAX_NS);
     CHECK_EQ(sq_state(b, n), VKFD_SCHED_ON_SLOT);
     check_derived(b);
     bus_free(b);

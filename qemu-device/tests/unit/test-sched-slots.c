@@ -251,7 +251,7 @@ static void test_parked(void)
     for (i = 0; i < 100; i += 2) {
         set_vram32(b, SQ_FLAG(i), 1);
     }
-    bus_advance(b, 4 * VKFD_SCHED_TICK_NS);
+    bus_advance(b, 4 * VKFD_WAIT_POLL_MAX_NS);
     for (i = 0; i < 100; i++) {
         CHECK_EQ(vram32(b, SQ_OUT(i)), i % 2 ? 1 : 2);
     }

@@ -57,7 +57,7 @@ static void tables_change(bool map)
     } else {
         HIQ_SEND(b, PACKET3(IT_INVALIDATE_TLBS, 1), 1 | PASID(0) << 5 | 1 << 4);
     }
-    bus_advance(b, 2 * VKFD_SCHED_TICK_NS);
+    bus_advance(b, 2 * VKFD_WAIT_POLL_MAX_NS);
     CHECK_EQ(vram32(b, SQ_OUT(0)), 1);
     bus_free(b);
 }
@@ -66,6 +66,32 @@ static void test_tables_change(void)
 {
     tables_change(false);
     tables_change(true);
+}
+
+/* The same of one that still has its slot, and is known to wait in vain at the old page. */
+static void test_tables_before_swap(void)
+{
+    Bus *b = sched_start(KFD_VMIDS, 1);
+    uint32_t p[16];
+
+    sq_init(b, 0);
+    sq_init(b, 1);
+    vm_map(b, 0x400005000ull, SQ_FLAG(0) | PTE_RW);
+    sq_emit(b, 0, p, pkt_wait_mem(p, 0x400005000ull, WAIT_REG_MEM_EQ, 1, ~0u));
+    sq_write(b, 0, SQ_OUT(0), 1);
+    sq_publish(b, 0);
+    map_many(b, 2, 2);
+    bus_advance(b, 20 * VKFD_WAIT_POLL_MAX_NS);
+    CHECK_EQ(b->e->sd.hqd_seen[sq_entry(b, 0)->slot].n, 1);
+    set_vram32(b, 0xf00000, 1);
+    vm_map(b, 0x400005000ull, 0xf00000 | PTE_RW);
+    HIQ_SEND(b, PACKET3(IT_INVALIDATE_TLBS, 1), 1 | PASID(0) << 5 | 1 << 4);
+    CHECK_EQ(vram32(b, SQ_OUT(0)), 0);
+    sq_wait(b, 1, 1);
+    sq_kick(b, 1);
+    bus_run(b);
+    CHECK_EQ(vram32(b, SQ_OUT(0)), 1);
+    bus_free(b);
 }
 
 /* A store after a queue parked and before it loses its slot is seen, without a timer. */
@@ -113,7 +139,7 @@ static void test_note_of_before(void)
     bus_run(b);
     CHECK_EQ(sq_state(b, 0), VKFD_SCHED_PARKED);
     set_vram32(b, SQ_FLAG(0), 0);
-    bus_advance(b, 2 * VKFD_SCHED_TICK_NS);
+    bus_advance(b, 2 * VKFD_WAIT_POLL_MAX_NS);
     CHECK_EQ(vram32(b, SQ_OUT(0)), 1);
     bus_free(b);
 }
@@ -187,5 +213,6 @@ int main(void)
     test_no_poll_address();
     test_register_waits();
     test_tables_change();
+    test_tables_before_swap();
     return tap_done();
 }

@@ -65,9 +65,17 @@ static void test_cpu_write(void)
     CHECK_EQ(b->e->sdma[Q].wait_interval, VKFD_WAIT_POLL_MAX_NS);
     CHECK_EQ(b->e->sdma[Q].wait_deadline % VKFD_WAIT_POLL_MAX_NS, 0);
     CHECK_EQ(counter(b, VKFD_CNT_PARKED), 1);
+    /* memory is looked at, the packet is not */
+    b->now = b->timer[VKFD_TIMER_WAIT];
+    vkfd_engine_timer(b->e, VKFD_TIMER_WAIT);
+    CHECK(!b->scheduled);
+    CHECK_EQ(b->timer[VKFD_TIMER_WAIT], b->now + VKFD_WAIT_QUIET_MAX_NS);
+    wr(b, mmSCRATCH_REG0, 1);
+    CHECK_EQ(b->timer[VKFD_TIMER_WAIT], b->now + VKFD_WAIT_POLL_MAX_NS);
+    bus_advance(b, 100 * 1000 * 1000);
     set_vram32(b, FLAG, 0xab5c);
     CHECK_EQ(vram32(b, OUT), 0);
-    bus_advance(b, VKFD_WAIT_POLL_MAX_NS);
+    bus_advance(b, VKFD_WAIT_QUIET_MAX_NS);
     CHECK_EQ(vram32(b, OUT), 1);
     CHECK_EQ(b->timer[VKFD_TIMER_WAIT], -1);
     bus_free(b);
