@@ -5,6 +5,9 @@
  *   one N       with N queues on the run list, a batch of the one rung longest ago: from
  *               its doorbell until the program knows, by interrupt (both) or polling (-)
  *   all N       the same of a batch of each, all rung, then waited for
+ *   released N, released late N
+ *               N queues wait in a WAIT_REG_MEM; from a store by the CPU until the queue it
+ *               is meant for has gone on, 5 and 150 ms after the last doorbell
  *   pm4 nop N, pm4 write N, pm4 release N, aql barrier N, aql signal N, sdma nop N,
  *   sdma write N, sdma fence N
  *               N packets of one submission, until the last is seen to be done
@@ -40,6 +43,9 @@ static const char *no_run_lists(const struct bench *b)
 	ROUND("all", s, count, HANDLER_BOTH, count, d, all_interrupt), \
 	ROUND("all", s, count, HANDLER_NONE, count, d, all_poll)
 
+#define RELEASED(m, count, d, f) \
+	{ .method = m, .n = count, .items = 1, .divide = d, .begin = waits_begin, .one = f, \
+	  .end = waits_end, .unavailable = (count) > SLOTS ? no_run_lists : NULL }
 #define PACKET_SET	7
 #define PACKET(m, lang, f) \
 	{ .method = m, .n = PACKETS, .items = PACKETS, .item = "packets", .set = PACKET_SET, \
@@ -60,6 +66,10 @@ static struct row row[] = {
 	MANY(4, 64, 20),
 	MANY(5, 256, 40),
 	MANY(6, POOL_MAX, 40),
+	RELEASED("released", 1, 20, released_soon),
+	RELEASED("released", POOL_MAX, 20, released_soon),
+	RELEASED("released late", 1, 100, released_late),
+	RELEASED("released late", POOL_MAX, 100, released_late),
 	PACKET("pm4 nop", pm4, pm4_nops),
 	PACKET("pm4 write", pm4, pm4_writes),
 	PACKET("pm4 release", pm4, pm4_releases),
@@ -98,13 +108,14 @@ static bool set_up(struct bench *b)
 	if (!pool_open(&b->pool, &b->gpu))
 		return false;
 	b->word = mem_alloc(&b->gpu, MEM_SYSTEM, (POOL_MAX + 1) * sizeof(*b->word));
+	b->gate = mem_alloc(&b->gpu, MEM_SYSTEM, POOL_MAX * sizeof(*b->gate));
 	b->signal = mem_alloc(&b->gpu, MEM_SYSTEM, GPU_PAGE);
 	for (i = 0; i < POOL_MAX; i++) {
 		b->event[i] = event_new(&b->gpu, HSA_EVENTTYPE_SIGNAL, false);
 		if (!b->event[i])
 			return false;
 	}
-	return b->word && b->signal;
+	return b->word && b->gate && b->signal;
 }
 
 int main(int argc, char **argv)

@@ -51,6 +51,7 @@ bool pool_resize(struct pool *p, unsigned int n);
  * @event: one for each queue
  * @word: the GPU writes numbers of batches here, one word for each queue
  * @batch: number of the last one
+ * @gate, @due: what a queue waits for, and the batch it writes then
  * @turn: whose turn it is in the pool
  * @last: when the last sample of one after another ended
  * @pm4, @aql, @sdma: the queue of a row that measures packets or copies
@@ -63,6 +64,8 @@ struct bench {
 	HsaEvent *event[POOL_MAX];
 	volatile uint64_t *word;
 	uint64_t batch;
+	volatile uint64_t *gate;
+	uint64_t due[POOL_MAX];
 	unsigned int turn;
 	uint64_t last;
 	struct queue pm4;
@@ -81,6 +84,12 @@ bool one_poll(struct bench *b, const struct row *r, struct stopwatch *w);
 bool all_interrupt(struct bench *b, const struct row *r, struct stopwatch *w);
 bool all_poll(struct bench *b, const struct row *r, struct stopwatch *w);
 bool many_end(struct bench *b, const struct row *r);
+
+/* wait_rows.c: @n queues in a wait; from a store of the CPU until the queue has gone on */
+bool waits_begin(struct bench *b, const struct row *r);
+bool released_soon(struct bench *b, const struct row *r, struct stopwatch *w);
+bool released_late(struct bench *b, const struct row *r, struct stopwatch *w);
+bool waits_end(struct bench *b, const struct row *r);
 
 /* packet_rows.c: @n packets in one submission to one queue, until the last is done */
 bool pm4_begin(struct bench *b, const struct row *r);

@@ -49,6 +49,8 @@ static const struct name event_rows[] = {
 
 static const struct name queue_rows[] = {
 	MANY(1), MANY(8), MANY(24), MANY(64), MANY(256), MANY(736),
+	{ "released", "-", 1 }, { "released", "-", 736 },
+	{ "released late", "-", 1 }, { "released late", "-", 736 },
 	{ "pm4 nop", "-", 1024 }, { "pm4 write", "-", 1024 }, { "pm4 release", "-", 1024 },
 	{ "aql barrier", "-", 1024 }, { "aql signal", "-", 1024 },
 	{ "sdma nop", "-", 1024 }, { "sdma write", "-", 1024 }, { "sdma fence", "-", 1024 },
