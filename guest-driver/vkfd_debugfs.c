@@ -61,13 +61,8 @@ void vkfd_debugfs_each_gpu(struct seq_file *m,
 	struct vkfd_device *dev;
 	unsigned int i;
 
-	for (i = 0; i < VKFD_MAX_GPUS; i++) {
-		dev = vkfd_device_get_by_index(i);
-		if (!dev)
-			continue;
+	vkfd_for_each_device(dev, i)
 		fn(m, dev);
-		drm_dev_put(&dev->drm);
-	}
 }
 
 static int ih_show(struct seq_file *m, void *unused)

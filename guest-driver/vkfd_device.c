@@ -94,6 +94,18 @@ struct vkfd_device *vkfd_device_get_by_index(unsigned int index)
 	return dev;
 }
 
+struct vkfd_device *vkfd_device_get_next(unsigned int *index)
+{
+	struct vkfd_device *dev;
+
+	for (; *index < VKFD_MAX_GPUS; (*index)++) {
+		dev = vkfd_device_get_by_index(*index);
+		if (dev)
+			return dev;
+	}
+	return NULL;
+}
+
 /*
  * A 16-bit id that is stable over reboots and reloads: a hash of what tells one GPU
  * of a machine from another.

@@ -294,6 +294,12 @@ struct vkfd_device *vkfd_device_by_gpu_id(u32 gpu_id);
 struct vkfd_device *vkfd_device_by_index(unsigned int index);
 struct vkfd_device *vkfd_device_get_by_gpu_id(u32 gpu_id);
 struct vkfd_device *vkfd_device_get_by_index(unsigned int index);
+/* The GPU with the lowest index from *@index on, with a reference; *@index is its own then. */
+struct vkfd_device *vkfd_device_get_next(unsigned int *index);
+
+/* Each GPU, with a reference while its turn lasts: it has to be left at the end of the body. */
+#define vkfd_for_each_device(dev, i) \
+	for ((i) = 0; ((dev) = vkfd_device_get_next(&(i))); drm_dev_put(&(dev)->drm), (i)++)
 
 /*
  * Gives @dev its slot and gpu_id: -ENOSPC when all VKFD_MAX_GPUS slots are taken.

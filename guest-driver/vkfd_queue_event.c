@@ -35,13 +35,8 @@ static void apply_all(void)
 	struct vkfd_device *dev;
 	unsigned int i;
 
-	for (i = 0; i < VKFD_MAX_GPUS; i++) {
-		dev = vkfd_device_get_by_index(i);
-		if (!dev)
-			continue;
+	vkfd_for_each_device(dev, i)
 		apply(dev);
-		drm_dev_put(&dev->drm);
-	}
 }
 
 void vkfd_queue_events_get(void)

@@ -40,13 +40,8 @@ static bool look(bool ask_register)
 	bool suspect = false;
 	unsigned int i;
 
-	for (i = 0; i < VKFD_MAX_GPUS; i++) {
-		dev = vkfd_device_get_by_index(i);
-		if (!dev)
-			continue;
+	vkfd_for_each_device(dev, i)
 		suspect |= vkfd_ih_look(dev, ask_register);
-		drm_dev_put(&dev->drm);
-	}
 	return vkfd_events_suspect_slots() || suspect;
 }
 
@@ -55,13 +50,8 @@ static void confirm(void)
 	struct vkfd_device *dev;
 	unsigned int i;
 
-	for (i = 0; i < VKFD_MAX_GPUS; i++) {
-		dev = vkfd_device_get_by_index(i);
-		if (!dev)
-			continue;
+	vkfd_for_each_device(dev, i)
 		vkfd_ih_recover(dev);
-		drm_dev_put(&dev->drm);
-	}
 	/* After the rings: what they say is the normal way, and counts as such. */
 	vkfd_events_recover_slots();
 }

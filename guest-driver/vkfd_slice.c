@@ -356,7 +356,7 @@ static void grant(struct vkfd_pdd *pdd, int index)
 	db->grants++;
 	mutex_unlock(&db->lock);
 	wake_up_all(&db->wait);
-	trace_slice_grant(p->pasid, index, false);
+	trace_slice_grant(p->pasid, index);
 unlock:
 	mutex_unlock(&p->lock);
 }

@@ -137,8 +137,8 @@ DEFINE_EVENT(queue, queue_load, TP_PROTO(u32 pasid, u32 queue, u32 hqd),
 DEFINE_EVENT(queue, queue_unload, TP_PROTO(u32 pasid, u32 queue, u32 hqd),
 	     TP_ARGS(pasid, queue, hqd));
 
-/* A doorbell slice is taken from a process, which has work to do if @busy, or given to one. */
-DECLARE_EVENT_CLASS(slice,
+/* A doorbell slice is taken from a process, which has work to do if @busy. */
+TRACE_EVENT(slice_evict,
 	TP_PROTO(u32 pasid, u32 slice, bool busy),
 	TP_ARGS(pasid, slice, busy),
 	TP_STRUCT__entry(
@@ -154,10 +154,21 @@ DECLARE_EVENT_CLASS(slice,
 	TP_printk("pasid 0x%x slice %u%s", __entry->pasid, __entry->slice,
 		  __entry->busy ? " busy" : "")
 );
-DEFINE_EVENT(slice, slice_evict, TP_PROTO(u32 pasid, u32 slice, bool busy),
-	     TP_ARGS(pasid, slice, busy));
-DEFINE_EVENT(slice, slice_grant, TP_PROTO(u32 pasid, u32 slice, bool busy),
-	     TP_ARGS(pasid, slice, busy));
+
+/* It is given to one that had to wait for it. */
+TRACE_EVENT(slice_grant,
+	TP_PROTO(u32 pasid, u32 slice),
+	TP_ARGS(pasid, slice),
+	TP_STRUCT__entry(
+		__field(u32, pasid)
+		__field(u32, slice)
+	),
+	TP_fast_assign(
+		__entry->pasid = pasid;
+		__entry->slice = slice;
+	),
+	TP_printk("pasid 0x%x slice %u", __entry->pasid, __entry->slice)
+);
 
 /* Pages of registered memory go away; @event: enum mmu_notifier_event. */
 TRACE_EVENT(userptr_invalidate,
