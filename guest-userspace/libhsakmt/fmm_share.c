@@ -160,7 +160,7 @@ _Static_assert(sizeof(struct shared_handle) == sizeof(HsaSharedMemoryHandle),
 
 HSAKMT_STATUS hsakmt_fmm_export_ipc(uint64_t addr, uint64_t size, HsaSharedMemoryHandle *handle)
 {
-	struct kfd_extra_ipc_export args = { 0 };
+	struct kfd_ioctl_ipc_export_handle_args args = { 0 };
 	HSAKMT_STATUS status = HSAKMT_STATUS_INVALID_PARAMETER;
 	struct shared_handle out = { 0 };
 	struct hsakmt_bo *bo;
@@ -176,7 +176,7 @@ HSAKMT_STATUS hsakmt_fmm_export_ipc(uint64_t addr, uint64_t size, HsaSharedMemor
 		args.gpu_id = hsakmt_ctx.mem.gpu[0].gpu_id;
 	args.handle = bo->handle;
 	args.flags = bo->flags.Value;
-	status = hsakmt_call(KFD_EXTRA_IOC_IPC_EXPORT, &args);
+	status = hsakmt_call(AMDKFD_IOC_IPC_EXPORT_HANDLE, &args);
 	if (status != HSAKMT_STATUS_SUCCESS)
 		goto out;
 	memcpy(out.share, args.share_handle, sizeof(out.share));
@@ -192,7 +192,7 @@ out:
 HSAKMT_STATUS hsakmt_fmm_import_ipc(const HsaSharedMemoryHandle *handle, void **addr,
 				    uint64_t *size, struct hsakmt_ids *ids)
 {
-	struct kfd_extra_ipc_import args = { 0 };
+	struct kfd_ioctl_ipc_import_handle_args args = { 0 };
 	enum hsakmt_bo_kind kind = HSAKMT_BO_SVM;
 	struct hsakmt_aperture *ap = &hsakmt_ctx.mem.svm;
 	struct shared_handle in;
@@ -219,7 +219,7 @@ HSAKMT_STATUS hsakmt_fmm_import_ipc(const HsaSharedMemoryHandle *handle, void **
 	memcpy(args.share_handle, in.share, sizeof(args.share_handle));
 	args.gpu_id = in.gpu_id;
 	args.va_addr = va;
-	if (hsakmt_ioctl(KFD_EXTRA_IOC_IPC_IMPORT, &args)) {
+	if (hsakmt_ioctl(AMDKFD_IOC_IPC_IMPORT_HANDLE, &args)) {
 		pthread_mutex_lock(&hsakmt_ctx.mem.lock);
 		hsakmt_va_free(ap, va, bytes);
 		pthread_mutex_unlock(&hsakmt_ctx.mem.lock);

@@ -1,29 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests that ROCm's own kernel has and <linux/kfd_ioctl.h> has not. The
- * library issues them as the stock one does: vkfd.ko has the two of IPC, and on an
- * upstream kernel each fails with ENOTTY.
+ * library issues them as the stock one does: vkfd.ko has the two of IPC, which are
+ * in <vkfd/kfd_ipc.h>, and on an upstream kernel each fails with ENOTTY.
  */
 #ifndef HSAKMT_KFD_EXTRA_H
 #define HSAKMT_KFD_EXTRA_H
 
 #include <linux/kfd_ioctl.h>
 
-struct kfd_extra_ipc_import {
-	__u64 handle;		/* out */
-	__u64 va_addr;
-	__u64 mmap_offset;	/* out */
-	__u32 share_handle[4];
-	__u32 gpu_id;
-	__u32 flags;		/* out */
-};
-
-struct kfd_extra_ipc_export {
-	__u64 handle;
-	__u32 share_handle[4];	/* out */
-	__u32 gpu_id;
-	__u32 flags;
-};
+#include <vkfd/kfd_ipc.h>
 
 struct kfd_extra_spm {
 	__u64 dest_buf;
@@ -55,8 +41,6 @@ enum {
 	KFD_EXTRA_PCS_STOP,
 };
 
-#define KFD_EXTRA_IOC_IPC_IMPORT	AMDKFD_IOWR(0x80, struct kfd_extra_ipc_import)
-#define KFD_EXTRA_IOC_IPC_EXPORT	AMDKFD_IOWR(0x81, struct kfd_extra_ipc_export)
 #define KFD_EXTRA_IOC_SPM		AMDKFD_IOWR(0x84, struct kfd_extra_spm)
 #define KFD_EXTRA_IOC_PC_SAMPLE		AMDKFD_IOWR(0x85, struct kfd_extra_pc_sample)
 

@@ -157,7 +157,7 @@ static int do_import(struct kfd_ioctl_import_dmabuf_args *a)
 	return 0;
 }
 
-static int do_ipc_import(struct kfd_extra_ipc_import *a)
+static int do_ipc_import(struct kfd_ioctl_ipc_import_handle_args *a)
 {
 	int i;
 
@@ -174,7 +174,7 @@ static int do_ipc_import(struct kfd_extra_ipc_import *a)
 	return 0;
 }
 
-static int do_ipc_export(struct kfd_extra_ipc_export *a)
+static int do_ipc_export(struct kfd_ioctl_ipc_export_handle_args *a)
 {
 	if (!fake.ipc_size)
 		return fail(ENOTTY);
@@ -321,9 +321,9 @@ static int dispatch(unsigned long request, void *arg, bool failing)
 		return do_dmabuf_info(arg);
 	case AMDKFD_IOC_IMPORT_DMABUF:
 		return do_import(arg);
-	case KFD_EXTRA_IOC_IPC_IMPORT:
+	case AMDKFD_IOC_IPC_IMPORT_HANDLE:
 		return do_ipc_import(arg);
-	case KFD_EXTRA_IOC_IPC_EXPORT:
+	case AMDKFD_IOC_IPC_EXPORT_HANDLE:
 		return do_ipc_export(arg);
 	}
 	if (nr == 0x02)
