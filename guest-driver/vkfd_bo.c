@@ -307,7 +307,7 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 	mutex_init(&bo->share_lock);
 	spin_lock_init(&bo->mappings_lock);
 	INIT_LIST_HEAD(&bo->mappings);
-	INIT_LIST_HEAD(&bo->evict_link);
+	INIT_LIST_HEAD(&bo->lru_link);
 	init_rwsem(&bo->move_lock);
 	bo->gem = params->gem;
 

@@ -16,6 +16,7 @@
 
 struct file;
 struct vkfd_device;
+struct vkfd_lru;
 struct vkfd_process;
 struct vkfd_userptr;
 struct vkfd_vram_block;
@@ -46,8 +47,8 @@ enum vkfd_bo_kind {
  *           and is followed by vkfd_vm_refill_bo(): so who holds the lock of a VM that shows
  *           the BO may use what it says until he drops that
  * @move_lock: see vkfd_bo_hold()
- * @evict_link: VRAM, in one of the lists of dev->evict; vram.lock
- * @evict_round: who looked at it last, see vkfd_evict.c; vram.lock
+ * @lru, @lru_link: VRAM, which of the lists of vkfd_lru.h it is in, or NULL; vram.lock
+ * @lru_round: the round that passed it last; vram.lock
  * @dma: bus address of each page of @pages
  * @dma_count: how many of them are mapped; dev->dma_lock once the BO is in @dma_link
  * @dma_link: in dev->dma_bos from the last page mapped until they are unmapped: by
@@ -84,8 +85,9 @@ struct vkfd_bo {
 	bool gem;
 	bool evicted;
 	struct rw_semaphore move_lock;
-	struct list_head evict_link;
-	u64 evict_round;
+	struct vkfd_lru *lru;
+	struct list_head lru_link;
+	u64 lru_round;
 	dma_addr_t *dma;
 	unsigned long dma_count;
 	struct list_head dma_link;

@@ -101,7 +101,7 @@
 
 /**
  * struct vkfd_vram - the VRAM allocator of one GPU
- * @lock: protects @mm, @used, @kfd_used and @spilled, and the lists of vkfd_evict.h
+ * @lock: protects @mm, @used, @kfd_used and @spilled, and the lists of vkfd_lru.h
  * @mm: offsets in bytes from the start of VRAM; nodes are page aligned
  * @base: bus address of BAR0
  * @size: VRAM in bytes

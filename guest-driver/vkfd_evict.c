@@ -245,16 +245,14 @@ static void count_move(struct vkfd_bo *bo, bool out, bool done)
 	u64 size = vkfd_bo_size(bo);
 
 	mutex_lock(&bo->dev->vram.lock);
+	if (done)
+		vkfd_lru_place(bo, out);
 	if (!done) {
 		ev->failed++;
 	} else if (out) {
-		list_move_tail(&bo->evict_link, &ev->away);
-		ev->away_bytes += size;
 		ev->outs++;
 		ev->out_bytes += size;
 	} else {
-		list_move_tail(&bo->evict_link, &ev->resident);
-		ev->away_bytes -= size;
 		ev->ins++;
 		ev->in_bytes += size;
 	}
@@ -343,7 +341,7 @@ static int move_in(struct vkfd_bo *bo, struct list_head *all)
 void vkfd_evict_add(struct vkfd_bo *bo)
 {
 	mutex_lock(&bo->dev->vram.lock);
-	list_add_tail(&bo->evict_link, &bo->dev->evict.resident);
+	vkfd_lru_place(bo, false);
 	mutex_unlock(&bo->dev->vram.lock);
 }
 
@@ -352,8 +350,7 @@ void vkfd_evict_touch(struct vkfd_bo *bo)
 	if (bo->kind != VKFD_BO_VRAM)
 		return;
 	mutex_lock(&bo->dev->vram.lock);
-	if (!READ_ONCE(bo->evicted) && !list_empty(&bo->evict_link))
-		list_move_tail(&bo->evict_link, &bo->dev->evict.resident);
+	vkfd_lru_touch(bo);
 	mutex_unlock(&bo->dev->vram.lock);
 }
 
@@ -362,107 +359,105 @@ void vkfd_evict_remove(struct vkfd_bo *bo)
 	if (bo->kind != VKFD_BO_VRAM)
 		return;
 	mutex_lock(&bo->dev->vram.lock);
-	if (bo->evicted)
-		bo->dev->evict.away_bytes -= vkfd_bo_size(bo);
-	list_del_init(&bo->evict_link);
+	vkfd_lru_remove(bo);
 	mutex_unlock(&bo->dev->vram.lock);
 }
 
-/*
- * Whether @bo makes room for one that @kfd allocates, or a GEM BO of @own's (NULL: no process
- * of KFD). As upstream: KFD takes what is GEM's only, and nobody makes the memory his own
- * queues use go away.
+/**
+ * struct want - somebody wants VRAM, for which others go
+ * @dev: of which GPU
+ * @size: bytes
+ * @gem_only: KFD's memory stays: it is KFD who wants it
+ * @own: whose queues' memory stays, or NULL
+ * @contiguous: in one piece
+ * @plain: plain memory (vkfd_svm_vram.h) goes as well, and first; svm.lock is not held
+ * @stopped: queues that went off for it
  */
-static bool may_go(struct vkfd_bo *bo, bool kfd, const struct vkfd_process *own)
+struct want {
+	struct vkfd_device *dev;
+	u64 size;
+	bool gem_only;
+	const struct vkfd_process *own;
+	bool contiguous;
+	bool plain;
+	struct list_head stopped;
+};
+
+static bool can_have(const struct want *w)
 {
-	return bo->gem || (!kfd && !(own && vkfd_vm_is_user(bo, own)));
+	u64 size = w->size;
+
+	if (w->plain)
+		size -= min(size, vkfd_svm_vram_bytes(&w->dev->svm_vram));
+	return vkfd_lru_can_free(w->dev, size, vkfd_bo_gtt_available(), w->gem_only, w->own);
 }
 
-/* A reference to what was found in a list; false: it is just being freed. */
-static bool take(struct vkfd_bo *found, u64 round)
+/* 0: others may move from now on, until want_end(). -ENOMEM: that would not do; -EINTR. */
+static int want_begin(struct want *w)
 {
-	if (!found)
-		return true;
-	lockdep_assert_held(&found->dev->vram.lock);
-	found->evict_round = round;
-	return kref_get_unless_zero(&found->base.refcount);
+	struct vkfd_device *dev = w->dev;
+	int err;
+
+	INIT_LIST_HEAD(&w->stopped);
+	/* Not for what cannot be had anyway. */
+	if (w->plain && vkfd_svm_vram_bytes(&dev->svm_vram) && can_have(w))
+		vkfd_svm_vram_make_room(dev, w->size, w->contiguous);
+	err = mutex_lock_killable(&dev->evict.lock);
+	if (err)
+		return err;
+	vkfd_lru_begin(dev);
+	if (can_have(w))
+		return 0;
+	vkfd_lru_end(dev);
+	mutex_unlock(&dev->evict.lock);
+	return -ENOMEM;
 }
 
-/* The next to go that this round has not seen, with a reference; GEM's before KFD's. */
-static struct vkfd_bo *next_victim(struct vkfd_device *dev, bool kfd,
-				   const struct vkfd_process *own)
+static void want_end(struct want *w)
 {
-	struct vkfd_evict *ev = &dev->evict;
-	struct vkfd_bo *bo, *found;
-
-	lockdep_assert_held(&ev->lock);
-
-	mutex_lock(&dev->vram.lock);
-	do {
-		found = NULL;
-		list_for_each_entry(bo, &ev->resident, evict_link) {
-			if (bo->evict_round == ev->round || (found && !bo->gem) ||
-			    !may_go(bo, kfd, own))
-				continue;
-			found = bo;
-			if (bo->gem)
-				break;
-		}
-	} while (!take(found, ev->round));
-	mutex_unlock(&dev->vram.lock);
-	return found;
+	vkfd_lru_end(w->dev);
+	mutex_unlock(&w->dev->evict.lock);
+	restart_users(&w->stopped);
+	/* What is left over, or all if this failed. */
+	vkfd_evict_kick(w->dev);
 }
 
-/* Whether @size bytes can be had if all move that may. */
-static bool can_make_room(struct vkfd_device *dev, u64 size, bool kfd,
-			  const struct vkfd_process *own)
+/* One more goes, or stays as there is no memory for it: 0. -ENOMEM: there is none left. */
+static int move_one(struct want *w)
 {
-	u64 free, movable = 0, system = vkfd_bo_gtt_available();
-	struct vkfd_bo *bo;
+	struct vkfd_bo *victim = vkfd_lru_next_victim(w->dev, w->gem_only, w->own);
+	int err;
 
-	mutex_lock(&dev->vram.lock);
-	free = vkfd_vram_free_bytes(dev) + vkfd_svm_vram_bytes(&dev->svm_vram);
-	list_for_each_entry(bo, &dev->evict.resident, evict_link)
-		if (may_go(bo, kfd, own))
-			movable += vkfd_bo_size(bo);
-	mutex_unlock(&dev->vram.lock);
-	return size <= free + min(movable, system);
+	if (!victim)
+		return -ENOMEM;
+	err = move_out(victim, &w->stopped);
+	drm_gem_object_put(&victim->base);
+	/* Another may be smaller. */
+	return err == -ENOMEM ? 0 : err;
 }
 
 int vkfd_evict_alloc(struct vkfd_bo *bo, bool contiguous)
 {
 	struct vkfd_process *own = bo->gem ? vkfd_process_get_current() : NULL;
-	struct vkfd_device *dev = bo->dev;
-	u64 size = vkfd_bo_size(bo);
-	struct vkfd_bo *victim;
-	LIST_HEAD(all);
-	int err;
+	struct want w = {
+		.dev = bo->dev,
+		.size = vkfd_bo_size(bo),
+		.gem_only = !bo->gem,
+		.own = own,
+		.contiguous = contiguous,
+		.plain = true,
+	};
+	int err = want_begin(&w);
 
-	/* Plain memory first, but not for what cannot be had anyway. */
-	if (can_make_room(dev, size, !bo->gem, own))
-		vkfd_svm_vram_make_room(dev, size, contiguous);
-	err = mutex_lock_killable(&dev->evict.lock);
 	if (err)
 		goto put;
-	dev->evict.round++;
-	err = can_make_room(dev, size, !bo->gem, own) ? 0 : -ENOMEM;
-	while (!err) {
-		err = vkfd_vram_alloc_blocks(dev, size, contiguous, &bo->blocks);
+	do {
+		err = vkfd_vram_alloc_blocks(w.dev, w.size, contiguous, &bo->blocks);
 		if (err != -ENOMEM)
 			break;
-		victim = next_victim(dev, !bo->gem, own);
-		if (!victim)
-			break;
-		err = move_out(victim, &all);
-		drm_gem_object_put(&victim->base);
-		/* Another may be smaller. */
-		if (err == -ENOMEM)
-			err = 0;
-	}
-	mutex_unlock(&dev->evict.lock);
-	restart_users(&all);
-	/* What is left over, or all if this failed. */
-	vkfd_evict_kick(dev);
+		err = move_one(&w);
+	} while (!err);
+	want_end(&w);
 put:
 	if (own)
 		vkfd_process_put(own);
@@ -470,27 +465,6 @@ put:
 }
 
 /* ---- back ---- */
-
-/* The next of KFD's, or else of GEM's, that this round has not seen; with a reference. */
-static struct vkfd_bo *next_away(struct vkfd_device *dev)
-{
-	struct vkfd_evict *ev = &dev->evict;
-	struct vkfd_bo *bo, *found;
-
-	mutex_lock(&dev->vram.lock);
-	do {
-		found = NULL;
-		list_for_each_entry(bo, &ev->away, evict_link) {
-			if (bo->evict_round == ev->round || (found && bo->gem))
-				continue;
-			found = bo;
-			if (!bo->gem)
-				break;
-		}
-	} while (!take(found, ev->round));
-	mutex_unlock(&dev->vram.lock);
-	return found;
-}
 
 static void return_work(struct work_struct *work)
 {
@@ -502,14 +476,15 @@ static void return_work(struct work_struct *work)
 	int err;
 
 	mutex_lock(&ev->lock);
-	ev->round++;
-	while ((bo = next_away(dev))) {
+	vkfd_lru_begin(dev);
+	while ((bo = vkfd_lru_next_away(dev))) {
 		err = move_in(bo, &all);
 		drm_gem_object_put(&bo->base);
 		/* Who does not fit waits until something is freed. */
 		again |= err && err != -ENOMEM;
 		cond_resched();
 	}
+	vkfd_lru_end(dev);
 	mutex_unlock(&ev->lock);
 	restart_users(&all);
 
@@ -524,7 +499,7 @@ static void return_work(struct work_struct *work)
 void vkfd_evict_kick(struct vkfd_device *dev)
 {
 	/* One that is leaving just now is looked at by whoever makes it leave. */
-	if (READ_ONCE(dev->evict.away_bytes))
+	if (vkfd_lru_away_bytes(&dev->evict.lrus))
 		queue_delayed_work(return_wq, &dev->evict.work, msecs_to_jiffies(RETURN_MS));
 }
 
@@ -534,8 +509,7 @@ void vkfd_evict_init(struct vkfd_device *dev)
 
 	mutex_init(&ev->lock);
 	INIT_DELAYED_WORK(&ev->work, return_work);
-	INIT_LIST_HEAD(&ev->resident);
-	INIT_LIST_HEAD(&ev->away);
+	vkfd_lru_init(&ev->lrus);
 	ev->delay_ms = RETURN_MS;
 }
 
@@ -562,18 +536,15 @@ u64 vkfd_evict_count(struct vkfd_device *dev, u64 *bytes)
 void vkfd_evict_show(struct seq_file *m, struct vkfd_device *dev)
 {
 	struct vkfd_evict *ev = &dev->evict;
-	unsigned int resident = 0, away = 0;
-	struct vkfd_bo *bo;
+	const struct vkfd_lrus *l = &ev->lrus;
 
 	mutex_lock(&dev->vram.lock);
-	list_for_each_entry(bo, &ev->resident, evict_link)
-		resident++;
-	list_for_each_entry(bo, &ev->away, evict_link)
-		away++;
 	seq_printf(m, "gpu_id %u\nused %llu\nfree %llu\nkfd %llu\nspilled %llu\n", dev->gpu_id,
 		   dev->vram.used, vkfd_vram_free_bytes(dev), dev->vram.kfd_used,
 		   dev->vram.spilled);
-	seq_printf(m, "resident %u\naway %u\naway_bytes %llu\n", resident, away, ev->away_bytes);
+	seq_printf(m, "resident %u\naway %u\naway_bytes %llu\n",
+		   l->resident[VKFD_LRU_GEM].num + l->resident[VKFD_LRU_KFD].num,
+		   l->away[VKFD_LRU_GEM].num + l->away[VKFD_LRU_KFD].num, vkfd_lru_away_bytes(l));
 	seq_printf(m, "outs %llu\nout_bytes %llu\nins %llu\nin_bytes %llu\nfailed %llu\n", ev->outs,
 		   ev->out_bytes, ev->ins, ev->in_bytes, ev->failed);
 	mutex_unlock(&dev->vram.lock);

@@ -6,10 +6,11 @@
 #ifndef VKFD_EVICT_H
 #define VKFD_EVICT_H
 
-#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
+
+#include "vkfd_lru.h"
 
 struct seq_file;
 struct vkfd_bo;
@@ -20,10 +21,7 @@ struct vkfd_device;
  * @lock: held while BOs move, so that one thing happens at a time; see vkfd_device.h
  * @work: brings BOs back
  * @delay_ms: until @work tries again what failed; of @work
- * @round: number of the look at the lists; @lock
- * @resident: BOs that are in VRAM, the one that was used longest ago first
- * @away: those that are not, in the order they left
- * @away_bytes: their size
+ * @lrus: the BOs
  * @outs, @out_bytes: moves to system memory
  * @ins, @in_bytes: moves back
  * @failed: moves that were begun and could not be completed
@@ -34,10 +32,7 @@ struct vkfd_evict {
 	struct mutex lock;
 	struct delayed_work work;
 	unsigned int delay_ms;
-	u64 round;
-	struct list_head resident;
-	struct list_head away;
-	u64 away_bytes;
+	struct vkfd_lrus lrus;
 	u64 outs;
 	u64 out_bytes;
 	u64 ins;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <drm/amdgpu_drm.h>
@@ -307,6 +308,146 @@ static void freed_away(void *unused)
 		tap_bail("VRAM");
 }
 
+/* What is left of VRAM is KFD's, mapped or not. */
+static void kfd_takes_rest(struct arena *a, bool mapped, struct buffer *b)
+{
+	uint64_t left = (uint64_t)vram_counter("free");
+
+	*b = (struct buffer) { 0 };
+	if (!left)
+		return;
+	if (mapped ? buffer_alloc(&a->c, b, left, KFD_VRAM) :
+		     kfd_alloc(&a->c.r.p, 1ull << 40, left, KFD_VRAM, &b->handle, NULL))
+		tap_bail("the rest of VRAM");
+}
+
+/* How many bytes a page of KFD's makes go: sizes tell which BO it was. */
+static int64_t page_moves(struct arena *a)
+{
+	int64_t before = vram_counter("out_bytes");
+	uint64_t handle;
+
+	if (kfd_alloc(&a->c.r.p, 1ull << 40, GPU_PAGE, KFD_VRAM, &handle, NULL))
+		tap_bail("a page of VRAM");
+	return vram_counter("out_bytes") - before;
+}
+
+/* The one that was made or mapped longest ago goes first. */
+static void oldest_first(void *unused)
+{
+	struct buffer view, rest;
+	struct arena a;
+	unsigned int i;
+
+	(void)unused;
+	arena_open(&a);
+	for (i = 0; i < 4; i++)
+		if (gem_create(&a.bo[i], a.c.r.p.render, (i + 1) * MIB, VRAM))
+			tap_bail("GEM_CREATE");
+	kfd_takes_rest(&a, false, &rest);
+	tap_is(page_moves(&a), MIB, "the first of four goes first");
+	if (gem_to_kfd(&a.bo[1], &a.c, &view))
+		tap_bail("import");
+	/* Into which the first does not fit. */
+	kfd_takes_rest(&a, false, &rest);
+	tap_is(page_moves(&a), 3 * MIB, "then the third, as the second has been mapped");
+	free_all(&a);
+	copier_close(&a.c);
+}
+
+/**
+ * struct other - another process
+ * @to, @from: a byte says go on, or that it has
+ */
+struct other {
+	pid_t pid;
+	int to[2], from[2];
+};
+
+static void tell(int fd)
+{
+	char byte = 0;
+
+	if (write(fd, &byte, 1) != 1)
+		tap_bail("pipe: %m");
+}
+
+static void hear(int fd)
+{
+	char byte;
+
+	if (read(fd, &byte, 1) != 1)
+		tap_bail("the other process ends");
+}
+
+/* It has memory of KFD's; told to, it asks for GEM's, and keeps it until it is told again. */
+static void other_run(struct other *o)
+{
+	struct buffer theirs;
+	struct gem_bo g;
+	struct copier c;
+
+	copier_open(&c);
+	if (buffer_alloc(&c, &theirs, 4 * MIB, KFD_VRAM))
+		tap_bail("VRAM");
+	tell(o->from[1]);
+	hear(o->to[0]);
+	if (gem_create(&g, c.r.p.render, 2 * MIB, VRAM))
+		tap_bail("GEM_CREATE");
+	tell(o->from[1]);
+	hear(o->to[0]);
+	_exit(0);
+}
+
+static void other_start(struct other *o)
+{
+	if (pipe(o->to) || pipe(o->from))
+		tap_bail("pipe: %m");
+	o->pid = fork();
+	if (o->pid < 0)
+		tap_bail("fork: %m");
+	if (!o->pid)
+		other_run(o);
+	hear(o->from[0]);
+}
+
+/* Two ask in turn. What one has to leave alone is still there for the other. */
+static void in_turn(void *unused)
+{
+	struct buffer mine, rest;
+	struct other o;
+	struct arena a;
+	struct gem_bo g;
+	int64_t before;
+	int status;
+
+	(void)unused;
+	arena_open(&a);
+	if (buffer_alloc(&a.c, &mine, 3 * MIB, KFD_VRAM))
+		tap_bail("VRAM");
+	other_start(&o);
+	kfd_takes_rest(&a, true, &rest);
+	/* Too large to go: the last one. */
+	if (kfd_unmap(&a.c.r.p, a.hog.handle) || kfd_map(&a.c.r.p, a.hog.handle))
+		tap_bail("mapping again");
+	before = vram_counter("out_bytes");
+	tap_is(gem_create(&g, a.c.r.p.render, 2 * MIB, VRAM), 0, "a process asks for VRAM");
+	tap_is(vram_counter("out_bytes") - before, 4 * MIB, "the other's goes, not the older of its own");
+	gem_free(&g);
+	tap_ok(vram_settle("away", 0), "and comes back");
+	before = vram_counter("out_bytes");
+	tell(o.to[1]);
+	hear(o.from[0]);
+	tap_is(vram_counter("out_bytes") - before, 3 * MIB, "the other asks: then the older goes");
+	before = vram_counter("out_bytes");
+	tap_is(gem_create(&g, a.c.r.p.render, MIB + MIB / 2, VRAM), 0, "the first asks again");
+	tap_is(vram_counter("out_bytes") - before, 2 * MIB, "and GEM's goes, before older memory of KFD's");
+	gem_free(&g);
+	tell(o.to[1]);
+	tap_ok(waitpid(o.pid, &status, 0) == o.pid && !status, "the other ends");
+	copier_close(&a.c);
+}
+
 int main(void)
 {
 	static const struct {
@@ -316,6 +457,8 @@ int main(void)
 		{ "GEM for GEM", gem_for_gem },
 		{ "GEM for KFD", kfd_for_gem },
 		{ "too much", too_much },
+		{ "oldest first", oldest_first },
+		{ "in turn", in_turn },
 		{ "other eyes", other_eyes },
 		{ "freed", freed_away },
 		{ "reset", reset },
