@@ -12,6 +12,8 @@
  *                           completes, by interrupt
  *   tlb hit N, tlb miss N   N writes in one submission, to one page or to two that take
  *                           each other's place in the TLB
+ *   evict N                 pages are allocated in VRAM that is full, for which others leave
+ *                           it, while N that do not have been there for longer
  *
  * A table on stdout; JSON to the file named by --json or VKFD_BENCH_JSON.
  * --rounds N: samples of a row; --only METHOD: rows of that method alone.
@@ -52,6 +54,8 @@ static struct row row[] = {
 	  .one = signal_one },
 	ROW("tlb hit", TLB_WRITES, TLB_WRITES, "writes", 5, 10, tlb_begin, tlb_hit, tlb_end),
 	ROW("tlb miss", TLB_WRITES, TLB_WRITES, "writes", 5, 10, tlb_begin, tlb_miss, tlb_end),
+	ROW("evict", 10, EVICT_MOVES, "pages", 6, 100, evict_begin, evict_one, evict_end),
+	ROW("evict", 10000, EVICT_MOVES, "pages", 6, 100, evict_begin, evict_one, evict_end),
 };
 #define ROWS (sizeof(row) / sizeof(row[0]))
 _Static_assert(ROWS <= BENCH_ROWS_MAX, "more rows than measure() takes");

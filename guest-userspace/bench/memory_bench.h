@@ -14,6 +14,7 @@
 #include "rows.h"
 
 #define TLB_WRITES	1024u	/* packets of one submission */
+#define EVICT_MOVES	32u	/* pages that leave VRAM in a sample */
 
 /**
  * struct bench
@@ -67,6 +68,11 @@ bool tlb_begin(struct bench *b, const struct row *r);
 bool tlb_hit(struct bench *b, const struct row *r, struct stopwatch *w);
 bool tlb_miss(struct bench *b, const struct row *r, struct stopwatch *w);
 bool tlb_end(struct bench *b, const struct row *r);
+
+/* evict_rows.c: EVICT_MOVES pages leave VRAM for others, with @n that stay */
+bool evict_begin(struct bench *b, const struct row *r);
+bool evict_one(struct bench *b, const struct row *r, struct stopwatch *w);
+bool evict_end(struct bench *b, const struct row *r);
 
 /* fault_rows.c. Before the thunk is opened: makes the process that forks others. */
 bool fault_server(void);

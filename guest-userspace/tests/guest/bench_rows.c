@@ -69,6 +69,7 @@ static const struct name memory_rows[] = {
 	ALL("packet", 4), ALL("restore", 4), ALL("packet", 1024), ALL("restore", 1024),
 	{ "fault", "both", 1 }, { "signal", "both", 1 },
 	ALL("tlb hit", 1024), ALL("tlb miss", 1024),
+	ALL("evict", 10), ALL("evict", 10000),
 };
 
 /**
