@@ -118,8 +118,12 @@ void vkfd_events_fini(struct vkfd_process *p);
  */
 int vkfd_events_mmap(struct vkfd_process *p, struct vm_area_struct *vma);
 
-/* @pdd got its VM just now: the driver's own page, if mapped, goes there too. process->lock. */
+/*
+ * @pdd got its VM just now: the driver's own page, if mapped, goes there too. process->lock. The
+ * errors of vkfd_vm_map(). Behind -ENOBUFS: the same again, with room for so many bytes.
+ */
 int vkfd_events_vm_acquired(struct vkfd_pdd *pdd);
+u64 vkfd_events_vm_tables(void);
 
 /*
  * Routing of a completion interrupt: finds the event of @partial_id (@valid_bits low

@@ -464,6 +464,29 @@ put:
 	return err;
 }
 
+int vkfd_evict_make_room(struct vkfd_device *dev, u64 size, const struct vkfd_process *own,
+			 bool plain)
+{
+	struct want w = { .dev = dev, .size = size, .own = own, .plain = plain };
+	int err = want_begin(&w);
+	bool enough;
+
+	if (err)
+		return err;
+	for (;;) {
+		mutex_lock(&dev->vram.lock);
+		enough = vkfd_vram_free_bytes(dev) >= size;
+		mutex_unlock(&dev->vram.lock);
+		if (enough)
+			break;
+		err = move_one(&w);
+		if (err)
+			break;
+	}
+	want_end(&w);
+	return err;
+}
+
 /* ---- back ---- */
 
 static void return_work(struct work_struct *work)

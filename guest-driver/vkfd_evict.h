@@ -54,6 +54,13 @@ void vkfd_evict_stop(struct vkfd_device *dev);
  * -EINTR: fatal signal; -ENODEV.
  */
 int vkfd_evict_alloc(struct vkfd_bo *bo, bool contiguous);
+/*
+ * Room for @size bytes of the driver's own, in single pages, after vkfd_vram_alloc() has found
+ * none: 0, and that is to be tried again. Memory that queues of @own (or NULL) can use stays.
+ * No lock is held; with svm.lock held @plain is false, and plain memory stays. Else as above.
+ */
+int vkfd_evict_make_room(struct vkfd_device *dev, u64 size, const struct vkfd_process *own,
+			 bool plain);
 
 /*
  * A VRAM BO is complete, and may move from now on / is used, so others move before it / is

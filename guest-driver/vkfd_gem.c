@@ -13,7 +13,9 @@
 #include "vkfd_bo.h"
 #include "vkfd_device.h"
 #include "vkfd_dmabuf.h"
+#include "vkfd_evict.h"
 #include "vkfd_gem.h"
+#include "vkfd_process.h"
 #include "vkfd_vm.h"
 
 /* Pages entered by one fault, as TTM does. */
@@ -163,10 +165,27 @@ const struct drm_gem_object_funcs vkfd_gem_funcs = {
 	.vunmap = vkfd_gem_object_vunmap,
 };
 
+/* Who opens the node may be a process of KFD, as whose its queues' memory stays. */
+static int make_room_for_root(struct vkfd_device *dev)
+{
+	struct vkfd_process *own = vkfd_process_get_current();
+	int err = vkfd_evict_make_room(dev, AMDGPU_GPU_PAGE_SIZE, own, true);
+
+	if (own)
+		vkfd_process_put(own);
+	return err;
+}
+
 int vkfd_drm_open(struct drm_device *drm, struct drm_file *file)
 {
-	struct vkfd_vm *vm = vkfd_vm_create(to_vkfd_device(drm));
+	struct vkfd_device *dev = to_vkfd_device(drm);
+	struct vkfd_vm *vm = vkfd_vm_create(dev);
+	int err = 0;
 
+	while (vm == ERR_PTR(-ENOBUFS) && !err) {
+		err = make_room_for_root(dev);
+		vm = err ? ERR_PTR(err) : vkfd_vm_create(dev);
+	}
 	if (IS_ERR(vm))
 		return PTR_ERR(vm);
 	file->driver_priv = vm;

@@ -16,6 +16,7 @@
 #include "vkfd_bo.h"
 #include "vkfd_device.h"
 #include "vkfd_drv.h"
+#include "vkfd_process.h"
 #include "vkfd_vm.h"
 
 #define VA_FLAGS	(AMDGPU_VM_DELAY_UPDATE | AMDGPU_VM_PAGE_READABLE | \
@@ -71,22 +72,44 @@ static int map_params(struct vkfd_bo *bo, const struct drm_amdgpu_gem_va *args,
 	return 0;
 }
 
+static int try_map(struct vkfd_vm *vm, const struct vkfd_map_params *params, bool replace)
+{
+	struct vkfd_mapping *m;
+
+	vkfd_vm_settle(vm);
+	if (replace)
+		return vkfd_vm_gem_replace(vm, params);
+	m = vkfd_vm_map(vm, params);
+	return PTR_ERR_OR_ZERO(m);
+}
+
+static int map(struct vkfd_vm *vm, const struct vkfd_map_params *params, bool replace)
+{
+	int err = try_map(vm, params, replace);
+	struct vkfd_process *own;
+
+	if (err != -ENOBUFS)
+		return err;
+	own = vkfd_process_get_current();
+	do {
+		err = vkfd_vm_make_room(vm, params->va, params->npages, own, true);
+		if (!err)
+			err = try_map(vm, params, replace);
+	} while (err == -ENOBUFS);
+	if (own)
+		vkfd_process_put(own);
+	return err;
+}
+
 static int run_va(struct vkfd_vm *vm, struct vkfd_bo *bo, const struct drm_amdgpu_gem_va *args)
 {
 	struct vkfd_map_params params;
-	struct vkfd_mapping *m;
 	int err;
 
 	if (args->operation == AMDGPU_VA_OP_UNMAP)
 		return vkfd_vm_gem_unmap(vm, bo, args->va_address);
 	err = map_params(bo, args, &params);
-	if (err)
-		return err;
-	vkfd_vm_settle(vm);
-	if (args->operation == AMDGPU_VA_OP_REPLACE)
-		return vkfd_vm_gem_replace(vm, &params);
-	m = vkfd_vm_map(vm, &params);
-	return PTR_ERR_OR_ZERO(m);
+	return err ?: map(vm, &params, args->operation == AMDGPU_VA_OP_REPLACE);
 }
 
 /**

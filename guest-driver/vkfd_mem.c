@@ -115,14 +115,20 @@ bool vkfd_mem_is_mapped(const struct vkfd_mem *mem)
 	return false;
 }
 
-int vkfd_mem_map(struct vkfd_mem *mem, struct vkfd_pdd *pdd)
+u64 vkfd_mem_npages(const struct vkfd_mem *mem)
 {
 	bool aql = mem->alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_AQL_QUEUE_MEM;
+
+	return (vkfd_bo_size(mem->bo) >> AMDGPU_GPU_PAGE_SHIFT) << aql;
+}
+
+int vkfd_mem_map(struct vkfd_mem *mem, struct vkfd_pdd *pdd)
+{
 	struct vkfd_bo *bo = mem->bo;
 	struct vkfd_map_params params = {
 		.bo = bo,
 		.va = mem->va,
-		.npages = (vkfd_bo_size(bo) >> AMDGPU_GPU_PAGE_SHIFT) << aql,
+		.npages = vkfd_mem_npages(mem),
 		.flags = vkfd_bo_kfd_pte_flags(mem->alloc_flags),
 	};
 	struct vkfd_process *p = pdd->process;

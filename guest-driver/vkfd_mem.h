@@ -63,6 +63,8 @@ struct vkfd_mem *vkfd_mem_lookup(struct vkfd_pdd *pdd, u32 idr_handle);
  */
 struct vkfd_mem *vkfd_mem_by_handle(struct vkfd_process *p, u64 handle, struct vkfd_pdd **pddp);
 bool vkfd_mem_is_mapped(const struct vkfd_mem *mem);
+/* How many pages of address space it takes. */
+u64 vkfd_mem_npages(const struct vkfd_mem *mem);
 
 /*
  * On the GPU of @pdd, which has its VM. Mapping twice is no error. The errors of

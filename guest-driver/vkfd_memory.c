@@ -20,6 +20,7 @@
 #include "vkfd_bo.h"
 #include "vkfd_chardev.h"
 #include "vkfd_doorbell.h"
+#include "vkfd_evict.h"
 #include "vkfd_gem.h"
 #include "vkfd_interrupt.h"
 #include "vkfd_mem.h"
@@ -74,6 +75,12 @@ int vkfd_ioctl_acquire_vm(struct file *filep, struct vkfd_process *p, void *data
 	pdd->drm_file = drm_file;
 	drm_file = NULL;
 	err = vkfd_events_vm_acquired(pdd);
+	while (err == -ENOBUFS) {
+		mutex_unlock(&p->lock);
+		err = vkfd_evict_make_room(pdd->dev, vkfd_events_vm_tables(), p, true);
+		mutex_lock(&p->lock);
+		err = err ?: vkfd_events_vm_acquired(pdd);
+	}
 out:
 	mutex_unlock(&p->lock);
 put:
@@ -253,6 +260,49 @@ static int vkfd_unmap_one(struct vkfd_process *p, struct vkfd_mem *mem, u32 gpu_
 }
 
 /*
+ * For those who dropped process->lock: whether the handle is of the same memory still; it may
+ * have been freed, and another may be where it was.
+ */
+static int vkfd_check_mem(struct vkfd_pdd *pdd, u32 idr_handle, const struct vkfd_bo *bo)
+{
+	struct vkfd_mem *mem = vkfd_mem_lookup(pdd, idr_handle);
+
+	return mem && mem->bo == bo ? 0 : -ENOMEM;
+}
+
+/*
+ * Maps. Where page tables find no VRAM memory of others goes, for which process->lock is
+ * dropped: then *@mem, of handle @idr_handle, is another or NULL behind it.
+ */
+static int vkfd_map_with_room(struct vkfd_process *p, struct vkfd_pdd *pdd, struct vkfd_mem **mem,
+			      u32 idr_handle, u32 gpu_id)
+{
+	struct vkfd_bo *bo = (*mem)->bo;
+	u64 va, npages;
+	int err;
+
+	lockdep_assert_held(&p->lock);
+
+	err = vkfd_map_one(p, *mem, gpu_id);
+	if (err != -ENOBUFS)
+		return err;
+	drm_gem_object_get(&bo->base);
+	do {
+		struct vkfd_vm *vm = vkfd_process_get_pdd(p, gpu_id)->vm;
+
+		va = (*mem)->va;
+		npages = vkfd_mem_npages(*mem);
+		mutex_unlock(&p->lock);
+		err = vkfd_vm_make_room(vm, va, npages, p, true);
+		mutex_lock(&p->lock);
+		*mem = vkfd_mem_lookup(pdd, idr_handle);
+		err = err ?: vkfd_check_mem(pdd, idr_handle, bo) ?: vkfd_map_one(p, *mem, gpu_id);
+	} while (err == -ENOBUFS);
+	drm_gem_object_put(&bo->base);
+	return err;
+}
+
+/*
  * MAP and UNMAP have the same arguments. n_success counts the devices done; a failed
  * call may be repeated from there.
  */
@@ -277,11 +327,8 @@ static int vkfd_map_user(struct vkfd_process *p, struct vkfd_pdd *pdd, struct vk
 	mutex_unlock(&p->lock);
 	err = vkfd_userptr_fetch(bo, current->mm, true);
 	mutex_lock(&p->lock);
-	if (!err || err == -EFAULT) {
-		/* The handle may have been freed meanwhile, and another may be where it was. */
-		mem = vkfd_mem_lookup(pdd, idr_handle);
-		err = mem && mem->bo == bo ? 0 : -ENOMEM;
-	}
+	if (!err || err == -EFAULT)
+		err = vkfd_check_mem(pdd, idr_handle, bo);
 	/* If it was freed, this may be the last reference, for which the lock is no hindrance. */
 	drm_gem_object_put(&bo->base);
 	return err;
@@ -291,6 +338,7 @@ static int vkfd_map_unmap(struct vkfd_process *p,
 			  struct kfd_ioctl_map_memory_to_gpu_args *args, bool map)
 {
 	u32 i, first = args->n_success, gpu_ids[VKFD_MAX_GPUS];
+	u32 idr_handle = vkfd_mem_handle_idr(args->handle);
 	struct vkfd_pdd *pdd;
 	struct vkfd_mem *mem;
 	int err;
@@ -316,8 +364,6 @@ static int vkfd_map_unmap(struct vkfd_process *p,
 		/* Upstream's errno for a handle that is unknown. */
 		err = -ENOMEM;
 	} else if (map && mem->bo->userptr) {
-		u32 idr_handle = vkfd_mem_handle_idr(args->handle);
-
 		err = vkfd_map_user(p, pdd, mem, idr_handle);
 		mem = vkfd_mem_lookup(pdd, idr_handle);
 	}
@@ -326,7 +372,8 @@ static int vkfd_map_unmap(struct vkfd_process *p,
 		err = i > first ? vkfd_interrupt_point() : 0;
 		if (err)
 			break;
-		err = map ? vkfd_map_one(p, mem, gpu_ids[i]) : vkfd_unmap_one(p, mem, gpu_ids[i]);
+		err = map ? vkfd_map_with_room(p, pdd, &mem, idr_handle, gpu_ids[i]) :
+			    vkfd_unmap_one(p, mem, gpu_ids[i]);
 		if (!err)
 			args->n_success = i + 1;
 	}

@@ -43,16 +43,18 @@ static void vkfd_pt_free(struct vkfd_device *dev, struct vkfd_pt *pt)
 static struct vkfd_pt *vkfd_pt_alloc(struct vkfd_device *dev, unsigned int level)
 {
 	struct vkfd_pt *pt = kzalloc(sizeof(*pt), GFP_KERNEL_ACCOUNT);
+	int err = -ENOMEM;
 
 	if (!pt)
-		return NULL;
+		return ERR_PTR(err);
 	INIT_LIST_HEAD(&pt->link);
 	if (level != VKFD_PT_LEAF) {
 		pt->child = kcalloc(VKFD_PT_ENTRIES, sizeof(*pt->child), GFP_KERNEL_ACCOUNT);
 		if (!pt->child)
 			goto err_free;
 	}
-	if (vkfd_vram_alloc(dev, AMDGPU_GPU_PAGE_SIZE, AMDGPU_GPU_PAGE_SIZE, &pt->node))
+	err = vkfd_vram_alloc(dev, AMDGPU_GPU_PAGE_SIZE, AMDGPU_GPU_PAGE_SIZE, &pt->node);
+	if (err)
 		goto err_free_child;
 	vkfd_vram_zero(dev, pt->node.start, AMDGPU_GPU_PAGE_SIZE);
 	return pt;
@@ -61,14 +63,12 @@ err_free_child:
 	kfree(pt->child);
 err_free:
 	kfree(pt);
-	return NULL;
+	return ERR_PTR(err);
 }
 
 struct vkfd_pt *vkfd_pt_create_root(struct vkfd_device *dev)
 {
-	struct vkfd_pt *root = vkfd_pt_alloc(dev, 0);
-
-	return root ?: ERR_PTR(-ENOMEM);
+	return vkfd_pt_alloc(dev, 0);
 }
 
 static void vkfd_pt_destroy_level(struct vkfd_device *dev, struct vkfd_pt *pt)
@@ -101,8 +101,8 @@ static int vkfd_pt_prepare_one(struct vkfd_device *dev, struct vkfd_pt *root, u6
 		child = pt->child[i];
 		if (!child) {
 			child = vkfd_pt_alloc(dev, level + 1);
-			if (!child)
-				return -ENOMEM;
+			if (IS_ERR(child))
+				return PTR_ERR(child);
 			/*
 			 * The walker may follow the entry as soon as it is written,
 			 * and write-combining buffers drain in any order: the zeroes
@@ -146,6 +146,25 @@ static bool vkfd_pt_walk(struct vkfd_pt *root, u64 va, struct vkfd_pt *path[VKFD
 			return false;
 	}
 	return true;
+}
+
+u64 vkfd_pt_missing(struct vkfd_pt *root, u64 va, u64 npages)
+{
+	struct vkfd_pt *path[VKFD_PT_LEVELS];
+	u64 n, first = va, missing = 0;
+	unsigned int level;
+
+	for (; npages; npages -= n, va += n << AMDGPU_GPU_PAGE_SHIFT) {
+		n = vkfd_pt_span(va, npages);
+		vkfd_pt_walk(root, va, path);
+		/* Each where it begins, or the range in it. */
+		for (level = 1; level < VKFD_PT_LEVELS; level++)
+			missing += !path[level] &&
+				   (va == first ||
+				    IS_ALIGNED(va, 1ull << VKFD_PT_SHIFT(level - 1)));
+		cond_resched();
+	}
+	return missing;
 }
 
 static void vkfd_pt_write_range(struct vkfd_device *dev, struct vkfd_pt *root, u64 va, u64 npages,

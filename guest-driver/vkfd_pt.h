@@ -33,17 +33,20 @@ struct vkfd_pt {
 	struct vkfd_pt **child;
 };
 
-/* An empty root directory; touches VRAM. ERR_PTR(-ENOMEM). */
+/* An empty root directory; touches VRAM. ERR_PTR: -ENOMEM; -ENOBUFS: see vkfd_vram_alloc(). */
 struct vkfd_pt *vkfd_pt_create_root(struct vkfd_device *dev);
 /* Frees the tree whatever is in it. Nothing may use it any more. Does not touch VRAM. */
 void vkfd_pt_destroy(struct vkfd_device *dev, struct vkfd_pt *root);
 
 /*
  * Makes sure that every table for [@va, @va + @npages * 4 KiB) exists; new ones are
- * zero before a parent points to them. -ENOMEM: tables already made stay; take them
- * back with vkfd_pt_clear(). Touches VRAM.
+ * zero before a parent points to them. -ENOMEM, -ENOBUFS: tables already made stay; take
+ * them back with vkfd_pt_clear(). Touches VRAM.
  */
 int vkfd_pt_prepare(struct vkfd_device *dev, struct vkfd_pt *root, u64 va, u64 npages);
+
+/* How many tables that would make. */
+u64 vkfd_pt_missing(struct vkfd_pt *root, u64 va, u64 npages);
 
 /* Entry @index of a mapping for vkfd_pt_fill(). */
 typedef u64 (*vkfd_pte_fn)(void *data, u64 index);

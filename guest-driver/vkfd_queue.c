@@ -19,6 +19,8 @@ static_assert(VKFD_QUEUE_MAX_GPUS == VKFD_MAX_GPUS);
 
 #define VKFD_MQD_BYTES		(V9_MQD_DW * sizeof(u32))
 #define VKFD_MQD_ALLOC		PAGE_ALIGN(VKFD_MQD_BYTES)
+/* Else room for one may be in pieces: vkfd_evict_make_room(). */
+static_assert(VKFD_MQD_ALLOC == PAGE_SIZE);
 
 static struct vkfd_process_queues *queues_of(struct vkfd_pdd *pdd)
 {
@@ -239,10 +241,8 @@ int vkfd_queue_create(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props
 	if (pdd->slice.index >= 0)
 		q->doorbell_dw = vkfd_doorbell_dw_index(pdd, q->doorbell_id);
 	ret = vkfd_vram_alloc(dev, VKFD_MQD_ALLOC, PAGE_SIZE, &q->mqd_node);
-	if (ret) {
-		ret = ret == -ENOSPC ? -ENOMEM : ret;
+	if (ret)
 		goto detach;
-	}
 	ret = xa_alloc(&qs->xa, &q->id, NULL, XA_LIMIT(0, VKFD_MAX_QUEUES_PER_PROCESS - 1),
 		       GFP_KERNEL_ACCOUNT);
 	if (ret) {

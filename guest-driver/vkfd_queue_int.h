@@ -119,7 +119,8 @@ unsigned int vkfd_queue_slot(const struct vkfd_queue *q);
  *
  * Create: -ENOSPC: no doorbell slice or no VMID left; -EBUSY: no doorbell or HQD slot
  * left; -ENOMEM: no SDMA queue, queue id or memory left; -EPERM: as many queues as there
- * may be on the GPU; -ENODEV. Nothing is kept on failure but the slice.
+ * may be on the GPU; -ENODEV; -ENOBUFS: no VRAM for the MQD, see vkfd_vram_alloc(). Nothing
+ * is kept on failure but the slice.
  */
 int vkfd_queue_create(struct vkfd_pdd *pdd, const struct vkfd_queue_props *props,
 		      struct vkfd_queue **queue);

@@ -16,7 +16,9 @@
 
 #include <vkfd/gpuvm.h>
 
+#include "vkfd_device.h"
 #include "vkfd_doorbell.h"
+#include "vkfd_evict.h"
 #include "vkfd_interrupt.h"
 #include "vkfd_process.h"
 #include "vkfd_queue_int.h"
@@ -130,6 +132,34 @@ static int check_buffers(struct vkfd_pdd *pdd, const struct vkfd_queue_props *pr
 	return check_ctx_save(pdd, props);
 }
 
+/* The part of CREATE_QUEUE that is under process->lock. -ENOBUFS: see vkfd_queue_create(). */
+static int create(struct vkfd_pdd *pdd, struct kfd_ioctl_create_queue_args *args,
+		  const struct vkfd_queue_props *props)
+{
+	struct vkfd_queue *q;
+	int err;
+
+	lockdep_assert_held(&pdd->process->lock);
+
+	if (!pdd->vm)
+		return -ESRCH;
+	if (args->queue_type == KFD_IOC_QUEUE_TYPE_SDMA_BY_ENG_ID &&
+	    args->sdma_engine_id >= VKFD_NUM_SDMA)
+		return -EINVAL;
+	err = check_buffers(pdd, props);
+	if (err)
+		return err;
+	/* As upstream where no engine is for XGMI: all of its queues are taken. */
+	if (args->queue_type == KFD_IOC_QUEUE_TYPE_SDMA_XGMI)
+		return -ENOMEM;
+	err = vkfd_queue_create(pdd, props, &q);
+	if (err)
+		return err;
+	args->queue_id = q->id;
+	args->doorbell_offset = vkfd_doorbell_mmap_offset(pdd, q->doorbell_id);
+	return 0;
+}
+
 /**
  * vkfd_ioctl_create_queue - AMDKFD_IOC_CREATE_QUEUE
  * @filep: /dev/kfd
@@ -146,7 +176,6 @@ int vkfd_ioctl_create_queue(struct file *filep, struct vkfd_process *p, void *da
 {
 	struct kfd_ioctl_create_queue_args *args = data;
 	struct vkfd_queue_props props;
-	struct vkfd_queue *q;
 	struct vkfd_pdd *pdd;
 	int err;
 
@@ -191,40 +220,20 @@ int vkfd_ioctl_create_queue(struct file *filep, struct vkfd_process *p, void *da
 		break;
 	}
 
-	err = vkfd_process_lock(p);
-	if (err)
-		return err;
-	pdd = vkfd_process_get_pdd(p, args->gpu_id);
-	if (IS_ERR(pdd)) {
-		err = PTR_ERR(pdd);
-		goto unlock;
+	for (;;) {
+		err = vkfd_process_lock(p);
+		if (err)
+			return err;
+		pdd = vkfd_process_get_pdd(p, args->gpu_id);
+		err = IS_ERR(pdd) ? PTR_ERR(pdd) : create(pdd, args, &props);
+		mutex_unlock(&p->lock);
+		if (err != -ENOBUFS)
+			return err;
+		/* The MQD found no VRAM: memory of others goes. The pdd stays. */
+		err = vkfd_evict_make_room(pdd->dev, PAGE_SIZE, p, true);
+		if (err)
+			return err;
 	}
-	if (!pdd->vm) {
-		err = -ESRCH;
-		goto unlock;
-	}
-
-	if (args->queue_type == KFD_IOC_QUEUE_TYPE_SDMA_BY_ENG_ID &&
-	    args->sdma_engine_id >= VKFD_NUM_SDMA) {
-		err = -EINVAL;
-		goto unlock;
-	}
-	err = check_buffers(pdd, &props);
-	if (err)
-		goto unlock;
-	if (args->queue_type == KFD_IOC_QUEUE_TYPE_SDMA_XGMI) {
-		/* As upstream where no engine is for XGMI: all of its queues are taken. */
-		err = -ENOMEM;
-		goto unlock;
-	}
-	err = vkfd_queue_create(pdd, &props, &q);
-	if (err)
-		goto unlock;
-	args->queue_id = q->id;
-	args->doorbell_offset = vkfd_doorbell_mmap_offset(pdd, q->doorbell_id);
-unlock:
-	mutex_unlock(&p->lock);
-	return err;
 }
 
 /* process->lock held. */

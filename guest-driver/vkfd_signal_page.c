@@ -165,6 +165,12 @@ static int own_map_one(struct vkfd_events *evs, unsigned int i)
 	return 0;
 }
 
+u64 vkfd_events_vm_tables(void)
+{
+	/* At worst it goes over the end of one on each level. */
+	return 2 * (VKFD_PT_LEVELS - 1) * AMDGPU_GPU_PAGE_SIZE;
+}
+
 int vkfd_events_vm_acquired(struct vkfd_pdd *pdd)
 {
 	struct vkfd_events *evs = &pdd->process->events;
@@ -278,7 +284,8 @@ static int own_mmap(struct vkfd_process *p, struct vm_area_struct *vma)
 			err = own_map_one(evs, i);
 			if (err) {
 				own_unmap(evs);
-				return err;
+				/* Under mmap_lock nobody's memory can make room for page tables. */
+				return err == -ENOBUFS ? -ENOMEM : err;
 			}
 		}
 	}

@@ -498,6 +498,23 @@ static void leave(struct vkfd_svm_range *r, unsigned long gpus)
 	}
 }
 
+/* Page tables, for which memory of others leaves VRAM if need be. */
+static int reserve(struct vkfd_process *p, unsigned int gpu, struct vkfd_svm_range *r)
+{
+	u64 va = r->node.start << PAGE_SHIFT, npages = vkfd_svm_npages(r);
+	struct vkfd_vm *vm = p->pdds[gpu]->vm;
+	int err;
+
+	for (;;) {
+		err = vkfd_vm_reserve(vm, va, npages);
+		if (err != -ENOBUFS)
+			return err;
+		err = vkfd_vm_make_room(vm, va, npages, p, false);
+		if (err)
+			return err;
+	}
+}
+
 int vkfd_svm_set_gpus(struct vkfd_svm_range *r, unsigned long gpus)
 {
 	unsigned long lost = r->gpus & ~gpus, gained = gpus & ~r->gpus;
@@ -515,8 +532,7 @@ int vkfd_svm_set_gpus(struct vkfd_svm_range *r, unsigned long gpus)
 	if (err)
 		return err;
 	for_each_set_bit(gpu, &gained, VKFD_MAX_GPUS) {
-		int e = vkfd_vm_reserve(p->pdds[gpu]->vm, r->node.start << PAGE_SHIFT,
-					vkfd_svm_npages(r));
+		int e = reserve(p, gpu, r);
 
 		if (e) {
 			err = err ?: e;

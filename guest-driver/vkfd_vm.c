@@ -267,6 +267,17 @@ out:
 	return m;
 }
 
+int vkfd_vm_make_room(struct vkfd_vm *vm, u64 va, u64 npages, const struct vkfd_process *own,
+		      bool plain)
+{
+	u64 missing;
+
+	mutex_lock(&vm->lock);
+	missing = vkfd_pt_missing(vm->root, va, npages);
+	mutex_unlock(&vm->lock);
+	return vkfd_evict_make_room(vm->dev, missing * AMDGPU_GPU_PAGE_SIZE, own, plain);
+}
+
 static void vkfd_mapping_refill(struct vkfd_mapping *m, void *unused)
 {
 	struct vkfd_vm *vm = m->vm;

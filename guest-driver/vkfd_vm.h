@@ -100,7 +100,10 @@ struct vkfd_map_params {
 	bool gem;
 };
 
-/* ERR_PTR(-ENOMEM), ERR_PTR(-ENODEV): the hardware is gone. */
+/*
+ * ERR_PTR: -ENOMEM; -ENODEV: the hardware is gone; -ENOBUFS: there is no VRAM for its root
+ * (vkfd_vram_alloc()), else the same again.
+ */
 struct vkfd_vm *vkfd_vm_create(struct vkfd_device *dev);
 /* No queue runs in it. Mappings that are left go with it. */
 void vkfd_vm_destroy(struct vkfd_vm *vm);
@@ -116,8 +119,8 @@ void vkfd_vm_release(struct vkfd_vm *vm);
  * Maps memory / removes a mapping of vkfd_vm_map(), which is the VM's: the pointer is
  * good until then. Both flush the TLB of the VM's VMID before they return. On failure
  * the VM is as before. Map: ERR_PTR(-EINVAL) for a misaligned, bad or overlapping range
- * or a BO the GPU cannot reach, -ENOMEM, -ENODEV. Unmap works on after the hardware is
- * gone. Take vm->lock.
+ * or a BO the GPU cannot reach, -ENOMEM, -ENODEV, -ENOBUFS: no VRAM for page tables, see
+ * vkfd_vm_make_room(). Unmap works on after the hardware is gone. Take vm->lock.
  */
 struct vkfd_mapping *vkfd_vm_map(struct vkfd_vm *vm, const struct vkfd_map_params *params);
 void vkfd_vm_unmap(struct vkfd_mapping *m);
@@ -126,8 +129,8 @@ void vkfd_vm_unmap(struct vkfd_mapping *m);
  * vkfd_vm_gem.c, for mappings with @gem; take vm->lock. Clear: all that is in the range,
  * parts of mappings, too. Unmap: the one of @bo that begins at @va. Close: all of @bo.
  * Replace: maps over what is in the range. -EINVAL: a misaligned or bad range; -EBUSY: there
- * is a mapping of KFD's; -ENOENT: there is no such mapping; -ENOMEM; -ENODEV (replace). On
- * failure the VM is as before.
+ * is a mapping of KFD's; -ENOENT: there is no such mapping; -ENOMEM; -ENODEV, -ENOBUFS
+ * (replace). On failure the VM is as before.
  */
 int vkfd_vm_gem_clear(struct vkfd_vm *vm, u64 va, u64 npages);
 int vkfd_vm_gem_unmap(struct vkfd_vm *vm, struct vkfd_bo *bo, u64 va);
@@ -135,6 +138,16 @@ void vkfd_vm_gem_close(struct vkfd_vm *vm, struct vkfd_bo *bo);
 int vkfd_vm_gem_replace(struct vkfd_vm *vm, const struct vkfd_map_params *params);
 /* See vkfd_svm_settle(); of the process whose VM it is, if any. No lock held. */
 void vkfd_vm_settle(struct vkfd_vm *vm);
+
+/*
+ * After -ENOBUFS of one of these: memory of others leaves VRAM until page tables for the range
+ * fit, but not what queues of @own (or NULL) can use. 0: the same may be tried again, and may
+ * fail again, if others were faster; -ENOMEM: there is nothing, or not enough, that can go;
+ * -EINTR: fatal signal. @plain and locks as for vkfd_evict_make_room(). The VM is kept by the
+ * caller's file.
+ */
+int vkfd_vm_make_room(struct vkfd_vm *vm, u64 va, u64 npages, const struct vkfd_process *own,
+		      bool plain);
 
 /*
  * Writes the entries of all mappings of @bo again, in whatever VM, and flushes the TLBs,
@@ -163,7 +176,7 @@ int vkfd_vm_write_user(struct vkfd_vm *vm, struct vkfd_bo *bo, bool valid);
  * For vkfd_svm_map.c: room in the page tables for @npages from @va on, with invalid entries /
  * which is given up. Between the two nothing else is mapped there: both sides look for the
  * other's, see vkfd_svm_overlaps() and vkfd_vm_in_use(). Takes vm->lock. -EINVAL, -ENOMEM,
- * -ENODEV. Unreserve works on after the hardware is gone.
+ * -ENODEV, -ENOBUFS. Unreserve works on after the hardware is gone.
  */
 int vkfd_vm_reserve(struct vkfd_vm *vm, u64 va, u64 npages);
 void vkfd_vm_unreserve(struct vkfd_vm *vm, u64 va, u64 npages);

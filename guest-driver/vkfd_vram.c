@@ -80,7 +80,7 @@ int vkfd_vram_alloc(struct vkfd_device *dev, u64 size, u64 align, struct drm_mm_
 	}
 out:
 	mutex_unlock(&vram->lock);
-	return err;
+	return err == -ENOSPC ? -ENOBUFS : err;
 }
 
 /* Caller holds vram->lock. */

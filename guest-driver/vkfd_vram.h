@@ -39,7 +39,8 @@ void vkfd_vram_fini(struct vkfd_device *dev);
 
 /*
  * For the driver's own structures: @size and @align in bytes, multiples of 4 KiB;
- * contiguous; contents undefined. -ENOSPC if VRAM is full, -ENODEV. Takes vram.lock.
+ * contiguous; contents undefined. -ENOBUFS, which is nothing to tell user space: VRAM is full,
+ * but vkfd_evict_make_room() may help whoever holds no lock; -ENODEV. Takes vram.lock.
  */
 int vkfd_vram_alloc(struct vkfd_device *dev, u64 size, u64 align, struct drm_mm_node *node);
 void vkfd_vram_free(struct vkfd_device *dev, struct drm_mm_node *node);
