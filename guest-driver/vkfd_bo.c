@@ -199,6 +199,7 @@ static void vkfd_bo_release_memory(struct vkfd_bo *bo)
 	if (bo->userptr)
 		vkfd_userptr_fini(bo);
 	vkfd_evict_remove(bo);
+	vkfd_peer_forget(bo);
 	if (bo->evicted)
 		vkfd_evict_free_pages(bo);
 	vkfd_bo_dma_unmap(bo);
@@ -308,6 +309,7 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 	spin_lock_init(&bo->mappings_lock);
 	INIT_LIST_HEAD(&bo->mappings);
 	INIT_LIST_HEAD(&bo->lru_link);
+	INIT_LIST_HEAD(&bo->peer_link);
 	init_rwsem(&bo->move_lock);
 	bo->gem = params->gem;
 

@@ -49,6 +49,7 @@ enum vkfd_bo_kind {
  * @move_lock: see vkfd_bo_hold()
  * @lru, @lru_link: VRAM, which of the lists of vkfd_lru.h it is in, or NULL; vram.lock
  * @lru_round: the round that passed it last; vram.lock
+ * @peer_link: in dev->peer_bos from its first mapping on another GPU on; vram.lock
  * @dma: bus address of each page of @pages
  * @dma_count: how many of them are mapped; dev->dma_lock once the BO is in @dma_link
  * @dma_link: in dev->dma_bos from the last page mapped until they are unmapped: by
@@ -88,6 +89,7 @@ struct vkfd_bo {
 	struct vkfd_lru *lru;
 	struct list_head lru_link;
 	u64 lru_round;
+	struct list_head peer_link;
 	dma_addr_t *dma;
 	unsigned long dma_count;
 	struct list_head dma_link;

@@ -101,7 +101,8 @@
 
 /**
  * struct vkfd_vram - the VRAM allocator of one GPU
- * @lock: protects @mm, @used, @kfd_used and @spilled, and the lists of vkfd_lru.h
+ * @lock: protects @mm, @used, @kfd_used and @spilled, the lists of vkfd_lru.h, and
+ *        @peer_bos of the GPU
  * @mm: offsets in bytes from the start of VRAM; nodes are page aligned
  * @base: bus address of BAR0
  * @size: VRAM in bytes
@@ -147,6 +148,8 @@ struct vkfd_vram {
  * @dma_lock: @dma_bos, @dma_pages
  * @dma_bos: BOs whose pages are mapped for DMA by this GPU, struct vkfd_bo.dma_link
  * @dma_pages: pages of user memory by page frame, see vkfd_bo_dma.c
+ * @peer_bos: BOs of its BARs that are, or have been, in page tables of other GPUs: struct
+ *            vkfd_bo.peer_link; vram.lock
  * @svm_vram: pages of processes in VRAM
  * @sched: how queues get onto the hardware
  * @gart_used: pages of VMID 0's address space that are given out; in probe only
@@ -190,6 +193,7 @@ struct vkfd_device {
 	struct drm_mm_node gart;
 	struct drm_mm_node scratch;
 	struct vkfd_vram vram;
+	struct list_head peer_bos;
 	struct vkfd_svm_vram svm_vram;
 	struct vkfd_ih ih;
 

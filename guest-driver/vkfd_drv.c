@@ -198,6 +198,7 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	spin_lock_init(&dev->tlb_lock);
 	spin_lock_init(&dev->clock_lock);
 	mutex_init(&dev->dma_lock);
+	INIT_LIST_HEAD(&dev->peer_bos);
 	INIT_LIST_HEAD(&dev->dma_bos);
 	dev->dma_pages = RB_ROOT;
 	mutex_init(&dev->queue_lock);

@@ -14,9 +14,7 @@
 
 #include "vkfd_bo.h"
 #include "vkfd_device.h"
-#include "vkfd_mem.h"
 #include "vkfd_peer.h"
-#include "vkfd_process.h"
 #include "vkfd_vm.h"
 
 #define VKFD_P2P_NEVER	0
@@ -45,32 +43,50 @@ bool vkfd_peer_accessible(struct vkfd_device *dev, struct vkfd_device *peer)
 	       pci_p2pdma_distance(dev->pdev, &peer->pdev->dev, false) >= 0;
 }
 
-static void revoke_in_process(struct vkfd_process *p, struct vkfd_device *dev)
+void vkfd_peer_note(struct vkfd_bo *bo)
 {
-	struct vkfd_mem *mem;
-	unsigned long handle;
-	unsigned int i;
+	struct vkfd_device *dev = bo->dev;
 
-	mutex_lock(&p->lock);
-	for (i = 0; i < VKFD_MAX_GPUS; i++) {
-		if (!p->pdds[i])
-			continue;
-		/* Entries are invalid now: vkfd_bo_pte(). */
-		xa_for_each(&p->pdds[i]->mems, handle, mem)
-			if (mem->bo->dev == dev && !vkfd_bo_in_system(mem->bo))
-				vkfd_vm_refill_bo(mem->bo);
-	}
-	mutex_unlock(&p->lock);
+	/* System memory stays where it is when a GPU goes. */
+	if (bo->kind == VKFD_BO_GTT || bo->kind == VKFD_BO_USERPTR)
+		return;
+	mutex_lock(&dev->vram.lock);
+	if (list_empty(&bo->peer_link))
+		list_add_tail(&bo->peer_link, &dev->peer_bos);
+	mutex_unlock(&dev->vram.lock);
+}
+
+void vkfd_peer_forget(struct vkfd_bo *bo)
+{
+	/* Nobody adds it any more: there is no reference left. */
+	if (list_empty(&bo->peer_link))
+		return;
+	mutex_lock(&bo->dev->vram.lock);
+	list_del_init(&bo->peer_link);
+	mutex_unlock(&bo->dev->vram.lock);
 }
 
 void vkfd_peer_revoke(struct vkfd_device *dev)
 {
-	struct vkfd_process *p;
-	unsigned long pasid = 0;
+	struct vkfd_bo *bo, *last = NULL;
 
-	/* Who maps from now on finds that it is unplugged: also under process->lock. */
-	while ((p = vkfd_process_next(&pasid))) {
-		revoke_in_process(p, dev);
-		vkfd_process_put(p);
+	/*
+	 * Who comes to vkfd_peer_note() or to the list of mappings only behind this finds that
+	 * the GPU is unplugged when he makes entries. A BO with a reference stays in the list.
+	 */
+	mutex_lock(&dev->vram.lock);
+	list_for_each_entry(bo, &dev->peer_bos, peer_link) {
+		if (!kref_get_unless_zero(&bo->base.refcount))
+			continue;
+		mutex_unlock(&dev->vram.lock);
+		if (last)
+			drm_gem_object_put(&last->base);
+		/* Entries of what is in a BAR are invalid now: vkfd_bo_pte(). */
+		vkfd_vm_refill_bo(bo);
+		last = bo;
+		mutex_lock(&dev->vram.lock);
 	}
+	mutex_unlock(&dev->vram.lock);
+	if (last)
+		drm_gem_object_put(&last->base);
 }

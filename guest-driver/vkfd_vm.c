@@ -11,6 +11,7 @@
 #include "vkfd_device.h"
 #include "vkfd_hiq.h"
 #include "vkfd_hw.h"
+#include "vkfd_peer.h"
 #include "vkfd_process.h"
 #include "vkfd_pt.h"
 #include "vkfd_svm.h"
@@ -104,6 +105,8 @@ struct vkfd_mapping *vkfd_mapping_create(struct vkfd_vm *vm, const struct vkfd_m
 	m->first = params->first;
 	m->flags = params->flags;
 	m->gem = params->gem;
+	if (vm->dev != m->bo->dev)
+		vkfd_peer_note(m->bo);
 	spin_lock(&m->bo->mappings_lock);
 	list_add_tail(&m->bo_link, &m->bo->mappings);
 	spin_unlock(&m->bo->mappings_lock);
