@@ -517,16 +517,6 @@ static void onlooker_start(struct onlooker *o)
 		tap_bail("the other process did not start");
 }
 
-static void remove_gpu(const struct gpu *g)
-{
-	char path[96];
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%04x:%02x:%02x.%x/remove", g->props.Domain,
-		 g->props.LocationId >> 8, g->props.LocationId >> 3 & 31, g->props.LocationId & 7);
-	if (!write_text(path, "1"))
-		tap_bail("%s: %m", path);
-}
-
 static void unplug(void *arg)
 {
 	struct onlooker *o = arg;
@@ -542,7 +532,8 @@ static void unplug(void *arg)
 	s = b.side;
 	w.events = &s[1].ev[0];
 	waiter_start(&w);
-	remove_gpu(&s[1].gpu);
+	if (!gpu_remove(s[1].gpu.props.Domain, s[1].gpu.props.LocationId))
+		tap_bail("unplugging: %m");
 	tap_ok(waiter_join(&w) != HSAKMT_STATUS_SUCCESS, "a wait ends when a GPU of the process goes");
 	tap_is(event_wait(b.hw, LONG_MS), 0, "HW_EXCEPTION fires");
 	tap_is(b.hw->EventData.EventData.HwException.NodeId, s[1].gpu.node, "with the node that went");
@@ -559,7 +550,7 @@ static void unplug(void *arg)
 		tap_bail("the other process: %m");
 	tap_is(status, 0, "the other process ended well");
 	/* It comes back at its old addresses, and is somebody else's memory now. */
-	tap_ok(write_text("/sys/bus/pci/rescan", "1"), "the GPU comes back");
+	tap_ok(gpu_rescan(), "the GPU comes back");
 	put_write(&s[0].q, (volatile uint64_t *)s[1].vram, 1);
 	queue_submit(&s[0].q);
 	tap_is(event_wait(b.memory, LONG_MS), 0, "VRAM that went is no more%s",

@@ -57,6 +57,20 @@ bool gpu_reset(void)
 	return write_text(path, "1");
 }
 
+bool gpu_remove(unsigned int domain, unsigned int location)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%04x:%02x:%02x.%x/remove", domain & 0xffff,
+		 location >> 8 & 0xff, location >> 3 & 31, location & 7);
+	return write_text(path, "1");
+}
+
+bool gpu_rescan(void)
+{
+	return write_text("/sys/bus/pci/rescan", "1");
+}
+
 int gpu_open_config(void)
 {
 	char path[128];

@@ -15,6 +15,13 @@ bool gpu_unbind(void);
 bool gpu_bind(void);
 bool gpu_reset(void);
 
+/*
+ * Any GPU, by what the topology says of its place (domain and location_id), is unplugged / what
+ * there is on the bus is found again.
+ */
+bool gpu_remove(unsigned int domain, unsigned int location);
+bool gpu_rescan(void);
+
 /* Its configuration space, for pread and pwrite; -1 and errno: not possible. */
 int gpu_open_config(void);
 
