@@ -15,6 +15,7 @@
 #include "vkfd_drv.h"
 #include "vkfd_event.h"
 #include "vkfd_interrupt.h"
+#include "vkfd_point.h"
 
 static struct dentry *vkfd_debugfs_dir;
 
@@ -100,6 +101,7 @@ void vkfd_debugfs_init(void)
 	vkfd_debugfs_proc_init(vkfd_debugfs_dir);
 	vkfd_debugfs_queues_init(vkfd_debugfs_dir);
 	vkfd_interrupt_debugfs(vkfd_debugfs_dir);
+	vkfd_point_debugfs(vkfd_debugfs_dir);
 	debugfs_create_file("ih", 0444, vkfd_debugfs_dir, NULL, &ih_fops);
 	debugfs_create_file("vram", 0444, vkfd_debugfs_dir, NULL, &vram_fops);
 	debugfs_create_file("events", 0444, vkfd_debugfs_dir, NULL, &events_fops);

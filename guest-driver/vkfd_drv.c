@@ -281,6 +281,7 @@ static void vkfd_pci_remove(struct pci_dev *pdev)
 {
 	struct vkfd_device *dev = pci_get_drvdata(pdev);
 
+	vkfd_evict_leave(dev);
 	vkfd_topology_remove_device(dev);
 	vkfd_gone(dev);
 	vkfd_events_broadcast(KFD_IOC_EVENT_NODECHANGE);

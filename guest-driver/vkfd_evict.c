@@ -27,6 +27,8 @@
 #include "vkfd_bo.h"
 #include "vkfd_device.h"
 #include "vkfd_evict.h"
+#include "vkfd_hw.h"
+#include "vkfd_point.h"
 #include "vkfd_process.h"
 #include "vkfd_queue.h"
 #include "vkfd_smi.h"
@@ -200,6 +202,7 @@ static void copy_page_of(struct vkfd_bo *bo, unsigned long i, bool out)
 static int copy(struct vkfd_bo *bo, bool out)
 {
 	unsigned long i, end, n = num_pages(bo);
+	bool there;
 	int idx;
 
 	/* What CPUs and queues stored before they were stopped is there. */
@@ -211,7 +214,11 @@ static int copy(struct vkfd_bo *bo, bool out)
 			return -ENODEV;
 		for (end = min(n, i + COPY_PAGES); i < end; i++)
 			copy_page_of(bo, i, out);
+		/* What was read of a part that is not on the bus is not what was stored. */
+		there = !out || vkfd_hw_answers(bo->dev);
 		vkfd_hw_exit(idx);
+		if (!there)
+			return -ENODEV;
 	}
 	/* And the copy before anybody is led to it. */
 	wmb();
@@ -277,7 +284,11 @@ static int move_out(struct vkfd_bo *bo, struct list_head *all)
 		return err;
 	err = begin_move(bo, all);
 	if (!err)
+		err = vkfd_point(VKFD_POINT_COPY_OUT);
+	if (!err)
 		err = copy(bo, true);
+	if (!err)
+		err = vkfd_point(VKFD_POINT_MOVE_OUT);
 	if (!err) {
 		end_move(bo, true);
 		drop_blocks(bo);
@@ -289,7 +300,10 @@ static int move_out(struct vkfd_bo *bo, struct list_head *all)
 	return err;
 }
 
-/* The last step of a move back: not if a reset came between, which may have lost the copy. */
+/*
+ * The last step of a move back: not if a reset came between, which may have lost the copy, and
+ * not into VRAM that is about to go.
+ */
 static int arrive(struct vkfd_bo *bo, u32 generation)
 {
 	struct vkfd_device *dev = bo->dev;
@@ -297,10 +311,12 @@ static int arrive(struct vkfd_bo *bo, u32 generation)
 
 	if (!vkfd_hw_enter(dev, &idx))
 		return -ENODEV;
-	if (READ_ONCE(dev->generation) == generation)
-		end_move(bo, false);
-	else
+	if (READ_ONCE(dev->evict.leaving))
+		err = -ENODEV;
+	else if (READ_ONCE(dev->generation) != generation)
 		err = -EAGAIN;
+	else
+		end_move(bo, false);
 	vkfd_hw_exit(idx);
 	return err;
 }
@@ -325,6 +341,8 @@ static int move_in(struct vkfd_bo *bo, struct list_head *all)
 	err = begin_move(bo, all);
 	if (!err)
 		err = copy(bo, false);
+	if (!err)
+		err = vkfd_point(VKFD_POINT_MOVE_IN);
 	if (!err)
 		err = arrive(bo, generation);
 	if (!err)
@@ -500,7 +518,7 @@ static void return_work(struct work_struct *work)
 
 	mutex_lock(&ev->lock);
 	vkfd_lru_begin(dev);
-	while ((bo = vkfd_lru_next_away(dev))) {
+	while (!READ_ONCE(ev->leaving) && (bo = vkfd_lru_next_away(dev))) {
 		err = move_in(bo, &all);
 		drm_gem_object_put(&bo->base);
 		/* Who does not fit waits until something is freed. */
@@ -536,8 +554,14 @@ void vkfd_evict_init(struct vkfd_device *dev)
 	ev->delay_ms = RETURN_MS;
 }
 
+void vkfd_evict_leave(struct vkfd_device *dev)
+{
+	WRITE_ONCE(dev->evict.leaving, true);
+}
+
 void vkfd_evict_stop(struct vkfd_device *dev)
 {
+	vkfd_evict_leave(dev);
 	disable_delayed_work_sync(&dev->evict.work);
 }
 

@@ -20,6 +20,8 @@ struct vkfd_device;
  * struct vkfd_evict - of a GPU
  * @lock: held while BOs move, so that one thing happens at a time; see vkfd_device.h
  * @work: brings BOs back
+ * @leaving: nothing comes back any more, since the GPU is about to go; written in probe and
+ *           remove, read without a lock
  * @delay_ms: until @work tries again what failed; of @work
  * @lrus: the BOs
  * @outs, @out_bytes: moves to system memory
@@ -31,6 +33,7 @@ struct vkfd_device;
 struct vkfd_evict {
 	struct mutex lock;
 	struct delayed_work work;
+	bool leaving;
 	unsigned int delay_ms;
 	struct vkfd_lrus lrus;
 	u64 outs;
@@ -43,8 +46,12 @@ struct vkfd_evict {
 int vkfd_evict_module_init(void);
 void vkfd_evict_module_exit(void);
 
-/* In probe / when the GPU goes: nothing moves back any more. Sleeps; no lock held. */
+/*
+ * In probe / when it is known that the GPU goes: what is away stays away, where CPUs reach it
+ * afterwards / and nobody tries any more. Stop sleeps; no lock held.
+ */
 void vkfd_evict_init(struct vkfd_device *dev);
+void vkfd_evict_leave(struct vkfd_device *dev);
 void vkfd_evict_stop(struct vkfd_device *dev);
 
 /*

@@ -18,6 +18,7 @@
 #include <uapi/linux/kfd_ioctl.h>
 
 #include "vkfd_bo.h"
+#include "vkfd_point.h"
 #include "vkfd_process.h"
 #include "vkfd_queue.h"
 #include "vkfd_smi.h"
@@ -167,7 +168,7 @@ static void restore_work(struct work_struct *work)
 	/* The process has ended: so have its queues, or will. */
 	if (!mmget_not_zero(mm))
 		return;
-	done = fetch_all(us, mm);
+	done = !vkfd_point(VKFD_POINT_RESTORE) && fetch_all(us, mm);
 	done &= vkfd_svm_restore(p, mm);
 	/*
 	 * Maybe the last user, in which case all notifiers of the process run here. Who
