@@ -20,6 +20,7 @@
 #include "vkfd_device.h"
 #include "vkfd_doorbell.h"
 #include "vkfd_evict.h"
+#include "vkfd_foreign.h"
 #include "vkfd_gem.h"
 #include "vkfd_peer.h"
 #include "vkfd_userptr.h"
@@ -171,7 +172,8 @@ static int vkfd_bo_init_vram(struct vkfd_bo *bo)
 	bool contiguous = bo->alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_CONTIGUOUS;
 	int err;
 
-	err = vkfd_vram_alloc_blocks(bo->dev, vkfd_bo_size(bo), contiguous, &bo->blocks);
+	err = vkfd_vram_alloc_blocks(bo->dev, vkfd_bo_size(bo), contiguous, vkfd_bo_visible(bo),
+				     &bo->blocks);
 	if (err == -ENOMEM)
 		err = vkfd_evict_alloc(bo, contiguous);
 	if (err)
@@ -190,7 +192,7 @@ static int vkfd_bo_init_gtt(struct vkfd_bo *bo)
 		return PTR_ERR(pages);
 	bo->pages = pages;
 
-	return vkfd_bo_dma_map(bo);
+	return vkfd_bo_dma_map(bo, bo->dev);
 }
 
 /* Releases what the memory of @bo consists of, complete or not. */
@@ -198,6 +200,8 @@ static void vkfd_bo_release_memory(struct vkfd_bo *bo)
 {
 	if (bo->userptr)
 		vkfd_userptr_fini(bo);
+	if (bo->kind == VKFD_BO_FOREIGN)
+		vkfd_foreign_fini(bo);
 	vkfd_evict_remove(bo);
 	vkfd_peer_forget(bo);
 	if (bo->evicted)
@@ -274,6 +278,8 @@ static int vkfd_bo_init_memory(struct vkfd_bo *bo, const struct vkfd_bo_params *
 		return params->gem ? vkfd_bo_init_doorbells(bo) : 0;
 	case VKFD_BO_MMIO_REMAP:
 		return 0;
+	case VKFD_BO_FOREIGN:
+		return vkfd_foreign_init(bo, params->dmabuf);
 	}
 	return -EINVAL;
 }
@@ -303,7 +309,6 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 	bo->phys = params->phys;
 	bo->slice = -1;
 	INIT_LIST_HEAD(&bo->blocks);
-	INIT_LIST_HEAD(&bo->dma_link);
 	mutex_init(&bo->vmap_lock);
 	mutex_init(&bo->share_lock);
 	spin_lock_init(&bo->mappings_lock);
@@ -366,7 +371,8 @@ u64 vkfd_bo_vram_offset(struct vkfd_bo *bo, u64 index)
 /* System memory, whether there are pages at the moment or not; else it is in a BAR. */
 static bool vkfd_bo_is_system(const struct vkfd_bo *bo)
 {
-	return bo->kind == VKFD_BO_GTT || bo->kind == VKFD_BO_USERPTR;
+	return bo->kind == VKFD_BO_GTT || bo->kind == VKFD_BO_USERPTR ||
+	       bo->kind == VKFD_BO_FOREIGN;
 }
 
 bool vkfd_bo_reachable(struct vkfd_bo *bo, struct vkfd_device *dev)
@@ -378,8 +384,8 @@ bool vkfd_bo_reachable(struct vkfd_bo *bo, struct vkfd_device *dev)
 	/* Evicted VRAM may come back. */
 	if (!vkfd_bo_is_system(bo))
 		return vkfd_peer_accessible(bo->dev, dev);
-	/* Other GPUs use the addresses made for the first: right without an IOMMU only. */
-	return !device_iommu_mapped(dev->drm.dev) && !device_iommu_mapped(bo->dev->drm.dev);
+	/* Its exporter has been asked for one GPU. */
+	return bo->kind != VKFD_BO_FOREIGN || !vkfd_bo_dma_needed(bo, dev);
 }
 
 /* As upstream's KFD mappings on Vega20: UC where coherence is asked for, else NC. */
@@ -413,7 +419,7 @@ u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index, u64 flag
 	switch (bo->kind) {
 	case VKFD_BO_VRAM:
 		if (system) {
-			addr = bo->dma[index];
+			addr = vkfd_bo_dma_addr(bo, dev, index);
 			flags |= AMDGPU_PTE_SYSTEM | AMDGPU_PTE_SNOOPED;
 			break;
 		}
@@ -425,7 +431,8 @@ u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index, u64 flag
 		break;
 	case VKFD_BO_GTT:
 	case VKFD_BO_USERPTR:
-		addr = bo->dma[index];
+	case VKFD_BO_FOREIGN:
+		addr = vkfd_bo_dma_addr(bo, dev, index);
 		flags |= AMDGPU_PTE_SYSTEM | AMDGPU_PTE_SNOOPED;
 		break;
 	case VKFD_BO_DOORBELL:

@@ -13,9 +13,14 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <drm/drm_gem.h>
+#include <uapi/linux/kfd_ioctl.h>
 
+#include "vkfd_device.h"
+
+struct dma_buf;
 struct file;
-struct vkfd_device;
+struct sg_table;
+struct vkfd_bo_dma;
 struct vkfd_lru;
 struct vkfd_process;
 struct vkfd_userptr;
@@ -30,6 +35,7 @@ enum vkfd_bo_kind {
 	VKFD_BO_USERPTR,
 	VKFD_BO_DOORBELL,
 	VKFD_BO_MMIO_REMAP,
+	VKFD_BO_FOREIGN,
 };
 
 /**
@@ -50,10 +56,11 @@ enum vkfd_bo_kind {
  * @lru, @lru_link: VRAM, which of the lists of vkfd_lru.h it is in, or NULL; vram.lock
  * @lru_round: the round that passed it last; vram.lock
  * @peer_link: in dev->peer_bos from its first mapping on another GPU on; vram.lock
- * @dma: bus address of each page of @pages
- * @dma_count: how many of them are mapped; dev->dma_lock once the BO is in @dma_link
- * @dma_link: in dev->dma_bos from the last page mapped until they are unmapped: by
- *            release, or before that when the GPU goes; dev->dma_lock
+ * @dma: bus addresses of @pages for each GPU that has its own, by vkfd_device.index; see
+ *       vkfd_bo_dma.c
+ * @sgt: another driver's pages as that has mapped them, NULL once they are not;
+ *       dev->foreign_lock
+ * @foreign_link: in dev->foreign_bos while @sgt is set; dev->foreign_lock
  * @user_addr: first byte of a userptr range
  * @read_only: a userptr whose memory the process cannot write either; vkfd_userptrs.lock
  * @userptr: the rest of what a userptr is, see vkfd_userptr.h
@@ -90,9 +97,9 @@ struct vkfd_bo {
 	struct list_head lru_link;
 	u64 lru_round;
 	struct list_head peer_link;
-	dma_addr_t *dma;
-	unsigned long dma_count;
-	struct list_head dma_link;
+	struct vkfd_bo_dma *dma[VKFD_MAX_GPUS];
+	struct sg_table *sgt;
+	struct list_head foreign_link;
 	u64 user_addr;
 	bool read_only;
 	struct vkfd_userptr *userptr;
@@ -122,6 +129,13 @@ static inline struct vkfd_bo *to_vkfd_bo(struct drm_gem_object *obj)
 static inline u64 vkfd_bo_size(const struct vkfd_bo *bo)
 {
 	return bo->base.size;
+}
+
+/* Whether it has to be where CPUs see it, when it is in VRAM, and not all of that is. */
+static inline bool vkfd_bo_visible(const struct vkfd_bo *bo)
+{
+	return bo->alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC &&
+	       bo->dev->vram.visible < bo->dev->vram.size;
 }
 
 /* Whether it is in bo->pages: else it is not there, or in VRAM, or in BARs. */
@@ -154,6 +168,7 @@ static inline void vkfd_bo_unhold(struct vkfd_bo *bo)
  * @process
  * @phys: MMIO remap: bus address
  * @gem: it gets a GEM handle, not one of KFD: doorbells then are a slice of their own
+ * @dmabuf: of another driver: whose memory it is
  */
 struct vkfd_bo_params {
 	enum vkfd_bo_kind kind;
@@ -163,6 +178,7 @@ struct vkfd_bo_params {
 	struct vkfd_process *process;
 	phys_addr_t phys;
 	bool gem;
+	struct dma_buf *dmabuf;
 };
 
 /*
@@ -176,13 +192,24 @@ struct vkfd_bo *vkfd_bo_create(struct vkfd_device *dev, const struct vkfd_bo_par
 void vkfd_bo_free(struct drm_gem_object *obj);
 
 /*
- * vkfd_bo_dma.c: bus addresses of bo->pages in bo->dma, / which are no more, and nor is the
- * array. Drop: the array stays, for other pages; nothing is allocated. Take dev->dma_lock.
- * -ENOMEM; -ENODEV: the driver is being unbound.
+ * vkfd_bo_dma.c: maps bo->pages for @dev, if they are not / unmaps them for all GPUs, and the
+ * arrays are no more. Drop: the arrays stay, for other pages; nothing is allocated. Take
+ * dev->dma_lock. -ENOMEM; -ENODEV: the driver is being unbound from @dev.
  */
-int vkfd_bo_dma_map(struct vkfd_bo *bo);
+int vkfd_bo_dma_map(struct vkfd_bo *bo, struct vkfd_device *dev);
+/* The addresses are those in @sgt, and whoever made that unmaps them: -ENOMEM, -EINVAL: too few. */
+int vkfd_bo_dma_import(struct vkfd_bo *bo, struct sg_table *sgt);
 void vkfd_bo_dma_drop(struct vkfd_bo *bo);
 void vkfd_bo_dma_unmap(struct vkfd_bo *bo);
+/*
+ * Whether @dev has to have its own: an IOMMU is in between, or the GPU it was allocated on, whose
+ * addresses would do, is gone.
+ */
+bool vkfd_bo_dma_needed(const struct vkfd_bo *bo, struct vkfd_device *dev);
+/* Whether pages are mapped such that @dev can use them. */
+bool vkfd_bo_dma_mapped(struct vkfd_bo *bo, struct vkfd_device *dev);
+/* Address of page @index for @dev, which has its own if it needs them. */
+dma_addr_t vkfd_bo_dma_addr(const struct vkfd_bo *bo, struct vkfd_device *dev, u64 index);
 /*
  * A page of user memory, of whatever it is part of, mapped for DMA by @dev, once however
  * often this is called / one call less. Get: in drm_dev_enter(); -ENOMEM. Put allocates
@@ -209,7 +236,7 @@ u64 vkfd_bo_pte(struct vkfd_bo *bo, struct vkfd_device *dev, u64 index, u64 flag
 int vkfd_bo_index_blocks(struct vkfd_bo *bo);
 /* VRAM offset of page @index of a VRAM BO, which is not evicted. */
 u64 vkfd_bo_vram_offset(struct vkfd_bo *bo, u64 index);
-/* Whether @dev can reach @bo by the addresses vkfd_bo_pte() gives. */
+/* Whether @dev can be made to reach @bo by the addresses vkfd_bo_pte() gives. */
 bool vkfd_bo_reachable(struct vkfd_bo *bo, struct vkfd_device *dev);
 
 /*

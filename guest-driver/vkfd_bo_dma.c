@@ -10,6 +10,7 @@
 #include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/rbtree.h>
+#include <linux/scatterlist.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <drm/drm_drv.h>
@@ -150,92 +151,236 @@ void vkfd_dma_page_put(struct vkfd_device *dev, struct page *page)
 	mutex_unlock(&dev->dma_lock);
 }
 
+/**
+ * struct vkfd_bo_dma - bus addresses of the pages of a BO for one GPU
+ * @bo: the BO
+ * @dev: the GPU; with a reference if it is not that of the BO
+ * @addr: one for each page
+ * @count: how many are mapped
+ * @link: in dev->dma_bos from the last page mapped until they are unmapped: by release, or
+ *        before that when the GPU goes
+ *
+ * dev->dma_lock. Who adds one to a BO, or writes @addr, is alone with that: it is being made, or
+ * moves, or has its fetch_lock; a GPU that joins later makes one of its own, see join().
+ */
+struct vkfd_bo_dma {
+	struct vkfd_bo *bo;
+	struct vkfd_device *dev;
+	dma_addr_t *addr;
+	unsigned long count;
+	struct list_head link;
+};
+
 static bool is_shared(const struct vkfd_bo *bo)
 {
 	return bo->kind == VKFD_BO_USERPTR;
 }
 
-static void unmap_pages(struct vkfd_bo *bo)
+static void unmap_pages(struct vkfd_bo_dma *d)
 {
-	lockdep_assert_held(&bo->dev->dma_lock);
+	lockdep_assert_held(&d->dev->dma_lock);
 
-	while (bo->dma_count) {
-		bo->dma_count--;
-		if (is_shared(bo))
-			put_shared(bo->dev, bo->pages[bo->dma_count]);
+	while (d->count) {
+		d->count--;
+		if (is_shared(d->bo))
+			put_shared(d->dev, d->bo->pages[d->count]);
 		else
-			unmap_page(bo->dev, bo->dma[bo->dma_count]);
+			unmap_page(d->dev, d->addr[d->count]);
 	}
 }
 
 /* One page more; the lock is not held for longer, since there may be very many. */
-static int map_next(struct vkfd_bo *bo)
+static int map_next(struct vkfd_bo_dma *d)
 {
-	struct page *page = bo->pages[bo->dma_count];
-	dma_addr_t *addr = &bo->dma[bo->dma_count];
-	struct vkfd_device *dev = bo->dev;
+	struct page *page = d->bo->pages[d->count];
+	dma_addr_t *addr = &d->addr[d->count];
 	int err;
 
-	err = is_shared(bo) ? get_shared(dev, page, addr) : map_page(dev, page, addr);
+	err = is_shared(d->bo) ? get_shared(d->dev, page, addr) : map_page(d->dev, page, addr);
 	if (!err)
-		bo->dma_count++;
+		d->count++;
 	return err;
 }
 
-int vkfd_bo_dma_map(struct vkfd_bo *bo)
+static struct vkfd_bo_dma *create(struct vkfd_bo *bo, struct vkfd_device *dev)
 {
-	unsigned long npages = vkfd_bo_size(bo) >> PAGE_SHIFT;
-	struct vkfd_device *dev = bo->dev;
-	int err = 0, idx;
+	struct vkfd_bo_dma *d = kzalloc(sizeof(*d), GFP_KERNEL_ACCOUNT);
 
-	if (!bo->dma)
-		bo->dma = kvmalloc_array(npages, sizeof(*bo->dma), GFP_KERNEL_ACCOUNT);
-	if (!bo->dma)
-		return -ENOMEM;
+	if (!d)
+		return NULL;
+	d->addr = kvmalloc_array(vkfd_bo_size(bo) >> PAGE_SHIFT, sizeof(*d->addr),
+				 GFP_KERNEL_ACCOUNT);
+	if (!d->addr) {
+		kfree(d);
+		return NULL;
+	}
+	d->bo = bo;
+	d->dev = dev;
+	INIT_LIST_HEAD(&d->link);
+	/* A BO keeps its own GPU. */
+	if (dev != bo->dev)
+		drm_dev_get(&dev->drm);
+	return d;
+}
+
+/* Nothing is mapped. */
+static void destroy(struct vkfd_bo_dma *d)
+{
+	kvfree(d->addr);
+	if (d->dev != d->bo->dev)
+		drm_dev_put(&d->dev->drm);
+	kfree(d);
+}
+
+static void drop(struct vkfd_bo_dma *d)
+{
+	mutex_lock(&d->dev->dma_lock);
+	if (!list_empty(&d->link)) {
+		list_del_init(&d->link);
+		unmap_pages(d);
+	}
+	mutex_unlock(&d->dev->dma_lock);
+}
+
+static int map_all(struct vkfd_bo_dma *d)
+{
+	unsigned long npages = vkfd_bo_size(d->bo) >> PAGE_SHIFT;
+	struct vkfd_device *dev = d->dev;
+	int err = 0, idx;
 
 	/* Only while the driver is bound: it is unmapped by then, see below. */
 	if (!drm_dev_enter(&dev->drm, &idx))
 		return -ENODEV;
-	while (!err && bo->dma_count < npages) {
-		err = map_next(bo);
+	while (!err && d->count < npages) {
+		err = map_next(d);
 		cond_resched();
 	}
 	mutex_lock(&dev->dma_lock);
 	if (err)
-		unmap_pages(bo);
+		unmap_pages(d);
 	else
-		list_add(&bo->dma_link, &dev->dma_bos);
+		list_add(&d->link, &dev->dma_bos);
 	mutex_unlock(&dev->dma_lock);
 	drm_dev_exit(idx);
 	return err;
 }
 
+/* Makes @d, which is mapped, the BO's for its GPU, unless another has been faster. */
+static void join(struct vkfd_bo_dma *d)
+{
+	/* Pairs with the acquire of who finds it: then @addr is complete. */
+	if (!cmpxchg(&d->bo->dma[d->dev->index], NULL, d))
+		return;
+	drop(d);
+	destroy(d);
+}
+
+static bool is_mapped(struct vkfd_bo_dma *d)
+{
+	bool ret = false;
+
+	if (d) {
+		mutex_lock(&d->dev->dma_lock);
+		ret = !list_empty(&d->link);
+		mutex_unlock(&d->dev->dma_lock);
+	}
+	return ret;
+}
+
+int vkfd_bo_dma_map(struct vkfd_bo *bo, struct vkfd_device *dev)
+{
+	/* Pairs with join(). */
+	struct vkfd_bo_dma *d = smp_load_acquire(&bo->dma[dev->index]);
+	int err;
+
+	/* Of pages that were dropped; or somebody else has mapped it for @dev. */
+	if (d)
+		return is_mapped(d) ? 0 : map_all(d);
+	d = create(bo, dev);
+	if (!d)
+		return -ENOMEM;
+	err = map_all(d);
+	if (err)
+		destroy(d);
+	else
+		join(d);
+	return err;
+}
+
+int vkfd_bo_dma_import(struct vkfd_bo *bo, struct sg_table *sgt)
+{
+	unsigned long i = 0, npages = vkfd_bo_size(bo) >> PAGE_SHIFT;
+	struct vkfd_bo_dma *d = create(bo, bo->dev);
+	struct sg_dma_page_iter it;
+
+	if (!d)
+		return -ENOMEM;
+	for_each_sgtable_dma_page(sgt, &it, 0)
+		if (i < npages)
+			d->addr[i++] = sg_page_iter_dma_address(&it);
+	if (i < npages) {
+		destroy(d);
+		return -EINVAL;
+	}
+	/* Nothing is counted, so nothing is unmapped here. */
+	join(d);
+	return 0;
+}
+
 void vkfd_bo_dma_drop(struct vkfd_bo *bo)
 {
-	mutex_lock(&bo->dev->dma_lock);
-	if (!list_empty(&bo->dma_link)) {
-		list_del_init(&bo->dma_link);
-		unmap_pages(bo);
-	}
-	mutex_unlock(&bo->dev->dma_lock);
+	unsigned int i;
+
+	for (i = 0; i < VKFD_MAX_GPUS; i++)
+		if (bo->dma[i])
+			drop(bo->dma[i]);
 }
 
 void vkfd_bo_dma_unmap(struct vkfd_bo *bo)
 {
+	unsigned int i;
+
 	vkfd_bo_dma_drop(bo);
-	kvfree(bo->dma);
-	bo->dma = NULL;
+	for (i = 0; i < VKFD_MAX_GPUS; i++) {
+		if (bo->dma[i])
+			destroy(bo->dma[i]);
+		bo->dma[i] = NULL;
+	}
+}
+
+bool vkfd_bo_dma_needed(const struct vkfd_bo *bo, struct vkfd_device *dev)
+{
+	return dev != bo->dev &&
+	       (device_iommu_mapped(dev->drm.dev) || device_iommu_mapped(bo->dev->drm.dev) ||
+		drm_dev_is_unplugged(&bo->dev->drm));
+}
+
+bool vkfd_bo_dma_mapped(struct vkfd_bo *bo, struct vkfd_device *dev)
+{
+	/* Pairs with join(). */
+	if (is_mapped(smp_load_acquire(&bo->dma[dev->index])))
+		return true;
+	return !vkfd_bo_dma_needed(bo, dev) && is_mapped(bo->dma[bo->dev->index]);
+}
+
+dma_addr_t vkfd_bo_dma_addr(const struct vkfd_bo *bo, struct vkfd_device *dev, u64 index)
+{
+	/* Pairs with join(). */
+	struct vkfd_bo_dma *d = smp_load_acquire(&bo->dma[dev->index]);
+
+	/* Of a GPU that is gone the addresses are still those of the pages: no IOMMU. */
+	return (d && d->count ? d : bo->dma[bo->dev->index])->addr[index];
 }
 
 void vkfd_bo_dma_revoke(struct vkfd_device *dev)
 {
-	struct vkfd_bo *bo, *next;
+	struct vkfd_bo_dma *d, *next;
 
 	/* Nothing is added any more: drm_dev_enter() fails. */
 	mutex_lock(&dev->dma_lock);
-	list_for_each_entry_safe(bo, next, &dev->dma_bos, dma_link) {
-		list_del_init(&bo->dma_link);
-		unmap_pages(bo);
+	list_for_each_entry_safe(d, next, &dev->dma_bos, link) {
+		list_del_init(&d->link);
+		unmap_pages(d);
 	}
 	mutex_unlock(&dev->dma_lock);
 }

@@ -39,7 +39,7 @@
  *     queues.fault_lock            noted faults (spinlock, irqsave); nothing inside it
  *
  * Below any of the mutexes, and without: bo->vmap_lock, bo->share_lock (the DRM core's locks of
- * handles and dma-bufs outside it), dev->vram.lock, dev->doorbells.lock, the lock
+ * handles and dma-bufs outside it), dev->foreign_lock, dev->vram.lock, dev->doorbells.lock, the lock
  * of vkfd_ipc.c (mutexes, none of the others inside) and the slots lock of vkfd_device.c, the
  * list lock of vkfd_event.c, the lists and clients of vkfd_smi.c, dev->clock_lock, the limit's
  * lock of vkfd_bo.c, bo->mappings_lock (spinlocks).
@@ -101,13 +101,14 @@
 
 /**
  * struct vkfd_vram - the VRAM allocator of one GPU
- * @lock: protects @mm, @used, @kfd_used and @spilled, the lists of vkfd_lru.h, and
- *        @peer_bos of the GPU
+ * @lock: protects @mm, @used, @used_visible, @kfd_used and @spilled, the lists of
+ *        vkfd_lru.h, and @peer_bos of the GPU
  * @mm: offsets in bytes from the start of VRAM; nodes are page aligned
  * @base: bus address of BAR0
  * @size: VRAM in bytes
  * @visible: bytes reported to user space as FB_PUBLIC; BAR0 itself serves all of VRAM
  * @used: bytes taken below the driver's reserve: BOs that are in VRAM, and @spilled
+ * @used_visible: how much of that is visible
  * @kfd_used: bytes of BOs that KFD allocated, in VRAM or evicted: what it may have is
  *            limited by that, whatever GEM has
  * @spilled: bytes of the driver's own that did not fit into its reserve
@@ -120,6 +121,7 @@ struct vkfd_vram {
 	u64 size;
 	u64 visible;
 	u64 used;
+	u64 used_visible;
 	u64 kfd_used;
 	u64 spilled;
 	void __iomem *map;
@@ -146,10 +148,12 @@ struct vkfd_vram {
  * @tlb_lock: invalidate engine 17
  * @clock_lock: capture of the GPU clock and the two reads that follow it
  * @dma_lock: @dma_bos, @dma_pages
- * @dma_bos: BOs whose pages are mapped for DMA by this GPU, struct vkfd_bo.dma_link
+ * @dma_bos: BOs whose pages are mapped for DMA by this GPU, struct vkfd_bo_dma
  * @dma_pages: pages of user memory by page frame, see vkfd_bo_dma.c
  * @peer_bos: BOs of its BARs that are, or have been, in page tables of other GPUs: struct
  *            vkfd_bo.peer_link; vram.lock
+ * @foreign_lock: @foreign_bos; exporters' locks are taken inside it
+ * @foreign_bos: BOs whose pages others have mapped for this GPU
  * @svm_vram: pages of processes in VRAM
  * @sched: how queues get onto the hardware
  * @gart_used: pages of VMID 0's address space that are given out; in probe only
@@ -204,6 +208,8 @@ struct vkfd_device {
 	struct mutex dma_lock;
 	struct list_head dma_bos;
 	struct rb_root dma_pages;
+	struct mutex foreign_lock;
+	struct list_head foreign_bos;
 
 	unsigned int gart_used;
 	const struct vkfd_sched_ops *sched;

@@ -24,6 +24,7 @@
 #include "vkfd_bo.h"
 #include "vkfd_device.h"
 #include "vkfd_dmabuf.h"
+#include "vkfd_foreign.h"
 
 static int vkfd_dmabuf_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
 {
@@ -67,6 +68,11 @@ struct dma_buf *vkfd_bo_export(struct vkfd_bo *bo, int flags)
 	struct dma_buf *dmabuf;
 	struct file *file;
 
+	if (bo->kind == VKFD_BO_FOREIGN) {
+		dmabuf = bo->base.import_attach->dmabuf;
+		get_dma_buf(dmabuf);
+		return dmabuf;
+	}
 	if (bo->no_export || (bo->kind != VKFD_BO_VRAM && bo->kind != VKFD_BO_GTT))
 		return ERR_PTR(-EPERM);
 
@@ -118,8 +124,10 @@ struct drm_gem_object *vkfd_gem_prime_import(struct drm_device *drm, struct dma_
 {
 	struct vkfd_bo *bo = vkfd_dmabuf_bo(dmabuf);
 
-	/* Memory of somebody else cannot be imported. */
-	if (!bo || bo->base.dev != drm)
+	if (!bo)
+		return vkfd_foreign_import(to_vkfd_device(drm), dmabuf);
+	/* Nor is another GPU's memory foreign. */
+	if (bo->base.dev != drm)
 		return ERR_PTR(-EINVAL);
 	drm_gem_object_get(&bo->base);
 	return &bo->base;

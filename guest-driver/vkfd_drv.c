@@ -28,6 +28,7 @@
 #include "vkfd_dmabuf.h"
 #include "vkfd_drv.h"
 #include "vkfd_event.h"
+#include "vkfd_foreign.h"
 #include "vkfd_gem.h"
 #include "vkfd_hw.h"
 #include "vkfd_ih.h"
@@ -169,6 +170,7 @@ static void vkfd_gone(struct vkfd_device *dev)
 	vkfd_events_device_gone(dev, true);
 	vkfd_svm_dma_revoke(dev);
 	vkfd_bo_dma_revoke(dev);
+	vkfd_foreign_revoke(dev);
 	vkfd_vram_fini(dev);
 }
 
@@ -200,6 +202,8 @@ static int vkfd_pci_probe(struct pci_dev *pdev, const struct pci_device_id *ent)
 	mutex_init(&dev->dma_lock);
 	INIT_LIST_HEAD(&dev->peer_bos);
 	INIT_LIST_HEAD(&dev->dma_bos);
+	mutex_init(&dev->foreign_lock);
+	INIT_LIST_HEAD(&dev->foreign_bos);
 	dev->dma_pages = RB_ROOT;
 	mutex_init(&dev->queue_lock);
 	mutex_init(&dev->hiq.lock);

@@ -179,7 +179,7 @@ static int get_pages(struct vkfd_bo *bo)
 		if (i % COPY_PAGES == 0)
 			cond_resched();
 	}
-	err = bo->pages && i == n ? vkfd_bo_dma_map(bo) : -ENOMEM;
+	err = bo->pages && i == n ? vkfd_bo_dma_map(bo, bo->dev) : -ENOMEM;
 	if (err)
 		vkfd_evict_free_pages(bo);
 	return err;
@@ -330,7 +330,8 @@ static int move_in(struct vkfd_bo *bo, struct list_head *all)
 	lockdep_assert_held(&bo->dev->evict.lock);
 
 	/* Room first: there mostly is none. */
-	err = vkfd_vram_alloc_blocks(bo->dev, vkfd_bo_size(bo), contiguous, &bo->blocks);
+	err = vkfd_vram_alloc_blocks(bo->dev, vkfd_bo_size(bo), contiguous, vkfd_bo_visible(bo),
+				     &bo->blocks);
 	if (err)
 		return err;
 	err = vkfd_bo_index_blocks(bo);
@@ -388,6 +389,7 @@ void vkfd_evict_remove(struct vkfd_bo *bo)
  * @gem_only: KFD's memory stays: it is KFD who wants it
  * @own: whose queues' memory stays, or NULL
  * @contiguous: in one piece
+ * @visible: where CPUs see it, and not all of VRAM is
  * @plain: plain memory (vkfd_svm_vram.h) goes as well, and first; svm.lock is not held
  * @stopped: queues that went off for it
  */
@@ -397,6 +399,7 @@ struct want {
 	bool gem_only;
 	const struct vkfd_process *own;
 	bool contiguous;
+	bool visible;
 	bool plain;
 	struct list_head stopped;
 };
@@ -407,7 +410,8 @@ static bool can_have(const struct want *w)
 
 	if (w->plain)
 		size -= min(size, vkfd_svm_vram_bytes(&w->dev->svm_vram));
-	return vkfd_lru_can_free(w->dev, size, vkfd_bo_gtt_available(), w->gem_only, w->own);
+	return vkfd_lru_can_free(w->dev, size, vkfd_bo_gtt_available(), w->gem_only, w->own,
+				 w->visible);
 }
 
 /* 0: others may move from now on, until want_end(). -ENOMEM: that would not do; -EINTR. */
@@ -443,7 +447,8 @@ static void want_end(struct want *w)
 /* One more goes, or stays as there is no memory for it: 0. -ENOMEM: there is none left. */
 static int move_one(struct want *w)
 {
-	struct vkfd_bo *victim = vkfd_lru_next_victim(w->dev, w->gem_only, w->own);
+	struct vkfd_bo *victim = vkfd_lru_next_victim(w->dev, w->gem_only, w->own,
+						     w->visible);
 	int err;
 
 	if (!victim)
@@ -463,6 +468,7 @@ int vkfd_evict_alloc(struct vkfd_bo *bo, bool contiguous)
 		.gem_only = !bo->gem,
 		.own = own,
 		.contiguous = contiguous,
+		.visible = vkfd_bo_visible(bo),
 		.plain = true,
 	};
 	int err = want_begin(&w);
@@ -470,7 +476,7 @@ int vkfd_evict_alloc(struct vkfd_bo *bo, bool contiguous)
 	if (err)
 		goto put;
 	do {
-		err = vkfd_vram_alloc_blocks(w.dev, w.size, contiguous, &bo->blocks);
+		err = vkfd_vram_alloc_blocks(w.dev, w.size, contiguous, w.visible, &bo->blocks);
 		if (err != -ENOMEM)
 			break;
 		err = move_one(&w);
@@ -493,7 +499,7 @@ int vkfd_evict_make_room(struct vkfd_device *dev, u64 size, const struct vkfd_pr
 		return err;
 	for (;;) {
 		mutex_lock(&dev->vram.lock);
-		enough = vkfd_vram_free_bytes(dev) >= size;
+		enough = vkfd_vram_free_bytes(dev, false) >= size;
 		mutex_unlock(&dev->vram.lock);
 		if (enough)
 			break;
@@ -587,7 +593,7 @@ void vkfd_evict_show(struct seq_file *m, struct vkfd_device *dev)
 
 	mutex_lock(&dev->vram.lock);
 	seq_printf(m, "gpu_id %u\nused %llu\nfree %llu\nkfd %llu\nspilled %llu\n", dev->gpu_id,
-		   dev->vram.used, vkfd_vram_free_bytes(dev), dev->vram.kfd_used,
+		   dev->vram.used, vkfd_vram_free_bytes(dev, false), dev->vram.kfd_used,
 		   dev->vram.spilled);
 	seq_printf(m, "resident %u\naway %u\naway_bytes %llu\n",
 		   l->resident[VKFD_LRU_GEM].num + l->resident[VKFD_LRU_KFD].num,

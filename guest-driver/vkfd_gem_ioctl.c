@@ -19,7 +19,10 @@
 #include "vkfd_doorbell.h"
 #include "vkfd_drv.h"
 
-/* Flags that make no difference here: where memory is, it is always visible and zeroed. */
+/*
+ * Most make no difference here: memory is always zeroed, and visible but where VRAM is not: then
+ * CPU_ACCESS_REQUIRED says so.
+ */
 #define GEM_FLAGS	(AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED | \
 			 AMDGPU_GEM_CREATE_NO_CPU_ACCESS | AMDGPU_GEM_CREATE_CPU_GTT_USWC | \
 			 AMDGPU_GEM_CREATE_VRAM_CLEARED | AMDGPU_GEM_CREATE_VRAM_CONTIGUOUS | \

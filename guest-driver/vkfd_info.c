@@ -55,6 +55,17 @@ static u64 vkfd_vram_used(struct vkfd_device *dev)
 	return used;
 }
 
+/* How much of that CPUs see. */
+static u64 vkfd_vram_used_visible(struct vkfd_device *dev)
+{
+	u64 used;
+
+	mutex_lock(&dev->vram.lock);
+	used = dev->vram.used_visible;
+	mutex_unlock(&dev->vram.lock);
+	return used;
+}
+
 /* System memory GTT BOs may take: the limit vkfd_bo.c enforces, as upstream's default. */
 static u64 vkfd_gtt_size(void)
 {
@@ -174,7 +185,7 @@ static int vkfd_info_memory(struct vkfd_device *dev, const struct drm_amdgpu_inf
 		.vram.max_allocation = dev->vram.size * 3 / 4,
 		.cpu_accessible_vram.total_heap_size = dev->vram.visible,
 		.cpu_accessible_vram.usable_heap_size = dev->vram.visible,
-		.cpu_accessible_vram.heap_usage = min(used, dev->vram.visible),
+		.cpu_accessible_vram.heap_usage = vkfd_vram_used_visible(dev),
 		.cpu_accessible_vram.max_allocation = dev->vram.visible * 3 / 4,
 		.gtt.total_heap_size = vkfd_gtt_size(),
 		.gtt.usable_heap_size = vkfd_gtt_size(),
@@ -253,7 +264,7 @@ int vkfd_info_ioctl(struct drm_device *drm, void *data, struct drm_file *filp)
 	case AMDGPU_INFO_VRAM_USAGE:
 		return vkfd_answer_u64(info, vkfd_vram_used(dev));
 	case AMDGPU_INFO_VIS_VRAM_USAGE:
-		return vkfd_answer_u64(info, min(vkfd_vram_used(dev), dev->vram.visible));
+		return vkfd_answer_u64(info, vkfd_vram_used_visible(dev));
 	case AMDGPU_INFO_GTT_USAGE:
 		return vkfd_answer_u64(info, vkfd_bo_gtt_used());
 	case AMDGPU_INFO_NUM_EVICTIONS:

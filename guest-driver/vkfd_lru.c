@@ -92,9 +92,23 @@ void vkfd_lru_end(struct vkfd_device *dev)
 	mutex_unlock(&dev->vram.lock);
 }
 
-/* The next of @lru that is not @own's and has at most @max bytes, with a reference. */
+/* How much of @bo, which is in VRAM, CPUs see. vram.lock held. */
+static u64 visible_bytes(const struct vkfd_bo *bo)
+{
+	struct vkfd_vram_block *block;
+	u64 bytes = 0;
+
+	list_for_each_entry(block, &bo->blocks, link)
+		bytes += vkfd_vram_node_visible(bo->dev, &block->node);
+	return bytes;
+}
+
+/*
+ * The next of @lru that is not @own's and has at most @max bytes, some of which CPUs see if it is
+ * for that; with a reference.
+ */
 static struct vkfd_bo *next(struct vkfd_device *dev, struct vkfd_lru *lru,
-			    const struct vkfd_process *own, u64 max)
+			    const struct vkfd_process *own, u64 max, bool visible)
 {
 	u64 round = dev->evict.lrus.round;
 	struct vkfd_bo *bo;
@@ -108,7 +122,8 @@ static struct vkfd_bo *next(struct vkfd_device *dev, struct vkfd_lru *lru,
 
 		bo->lru_round = round;
 		list_move_tail(&bo->lru_link, &lru->passed);
-		if (seen || vkfd_bo_size(bo) > max || (own && vkfd_vm_is_user(bo, own)))
+		if (seen || vkfd_bo_size(bo) > max || (own && vkfd_vm_is_user(bo, own)) ||
+		    (visible && !visible_bytes(bo)))
 			continue;
 		/* Else it is just being freed. */
 		if (kref_get_unless_zero(&bo->base.refcount))
@@ -118,15 +133,15 @@ static struct vkfd_bo *next(struct vkfd_device *dev, struct vkfd_lru *lru,
 }
 
 struct vkfd_bo *vkfd_lru_next_victim(struct vkfd_device *dev, bool gem_only,
-				     const struct vkfd_process *own)
+				     const struct vkfd_process *own, bool visible)
 {
 	struct vkfd_lru *lru = dev->evict.lrus.resident;
 	struct vkfd_bo *bo;
 
 	mutex_lock(&dev->vram.lock);
-	bo = next(dev, &lru[VKFD_LRU_GEM], NULL, U64_MAX);
+	bo = next(dev, &lru[VKFD_LRU_GEM], NULL, U64_MAX, visible);
 	if (!bo && !gem_only)
-		bo = next(dev, &lru[VKFD_LRU_KFD], own, U64_MAX);
+		bo = next(dev, &lru[VKFD_LRU_KFD], own, U64_MAX, visible);
 	mutex_unlock(&dev->vram.lock);
 	return bo;
 }
@@ -138,11 +153,11 @@ struct vkfd_bo *vkfd_lru_next_away(struct vkfd_device *dev)
 	u64 free;
 
 	mutex_lock(&dev->vram.lock);
-	free = vkfd_vram_free_bytes(dev);
+	free = vkfd_vram_free_bytes(dev, false);
 	if (free)
-		bo = next(dev, &lru[VKFD_LRU_KFD], NULL, free);
+		bo = next(dev, &lru[VKFD_LRU_KFD], NULL, free, false);
 	if (free && !bo)
-		bo = next(dev, &lru[VKFD_LRU_GEM], NULL, free);
+		bo = next(dev, &lru[VKFD_LRU_GEM], NULL, free, false);
 	mutex_unlock(&dev->vram.lock);
 	return bo;
 }
@@ -171,15 +186,49 @@ static bool has_others(const struct vkfd_lru *lru, u64 need, const struct vkfd_p
 	return need == others(&lru->passed, need, own);
 }
 
+/* How much of @list CPUs see that is not @own's. */
+static u64 others_visible(const struct list_head *list, const struct vkfd_process *own)
+{
+	struct vkfd_bo *bo;
+	u64 found = 0;
+
+	list_for_each_entry(bo, list, lru_link)
+		if (!own || !vkfd_vm_is_user(bo, own))
+			found += visible_bytes(bo);
+	return found;
+}
+
+/* vram.lock held. */
+static bool can_free_visible(struct vkfd_device *dev, u64 size, u64 system, bool gem_only,
+			     const struct vkfd_process *own)
+{
+	struct vkfd_lru *lru = dev->evict.lrus.resident;
+	u64 free = vkfd_vram_free_bytes(dev, true);
+	u64 need = size - min(size, free);
+	u64 found;
+
+	found = others_visible(&lru[VKFD_LRU_GEM].list, NULL) +
+		others_visible(&lru[VKFD_LRU_GEM].passed, NULL);
+	if (!gem_only)
+		found += others_visible(&lru[VKFD_LRU_KFD].list, own) +
+			 others_visible(&lru[VKFD_LRU_KFD].passed, own);
+	return need <= min(found, system);
+}
+
 bool vkfd_lru_can_free(struct vkfd_device *dev, u64 size, u64 system, bool gem_only,
-		       const struct vkfd_process *own)
+		       const struct vkfd_process *own, bool visible)
 {
 	struct vkfd_lru *lru = dev->evict.lrus.resident;
 	u64 free, need, gem;
 	bool can;
 
 	mutex_lock(&dev->vram.lock);
-	free = vkfd_vram_free_bytes(dev);
+	if (visible) {
+		can = can_free_visible(dev, size, system, gem_only, own);
+		mutex_unlock(&dev->vram.lock);
+		return can;
+	}
+	free = vkfd_vram_free_bytes(dev, false);
 	need = size - min(size, free);
 	gem = lru[VKFD_LRU_GEM].bytes;
 	if (need <= gem || need > system)

@@ -65,19 +65,21 @@ void vkfd_lru_end(struct vkfd_device *dev);
 
 /*
  * The next to leave / to come back of the ones that are not larger than what is free; with a
- * reference; NULL: the round has seen all. @gem_only, @own: who stays, see vkfd_lru_can_free().
+ * reference; NULL: the round has seen all. @gem_only, @own, @visible: who stays, see
+ * vkfd_lru_can_free().
  */
 struct vkfd_bo *vkfd_lru_next_victim(struct vkfd_device *dev, bool gem_only,
-				     const struct vkfd_process *own);
+				     const struct vkfd_process *own, bool visible);
 struct vkfd_bo *vkfd_lru_next_away(struct vkfd_device *dev);
 
 /*
  * Whether @size bytes are free if all move that may, and that is not more than there is room
  * for in @system bytes. @gem_only: KFD's memory stays. Else only that which queues of @own can
- * use does, if it is not NULL. Not only in a round.
+ * use does, if it is not NULL. @visible: what counts is what CPUs see of it; that takes a look at
+ * all, so it is for when they do not see all. Not only in a round.
  */
 bool vkfd_lru_can_free(struct vkfd_device *dev, u64 size, u64 system, bool gem_only,
-		       const struct vkfd_process *own);
+		       const struct vkfd_process *own, bool visible);
 
 /* Bytes that are away; without a lock, so it may be late. */
 static inline u64 vkfd_lru_away_bytes(const struct vkfd_lrus *l)

@@ -170,6 +170,7 @@ static void show_handle(struct seq_file *m, const struct vkfd_pdd *pdd, u32 hand
 	static const char *const kind[] = {
 		[VKFD_BO_VRAM] = "vram", [VKFD_BO_GTT] = "gtt", [VKFD_BO_USERPTR] = "userptr",
 		[VKFD_BO_DOORBELL] = "doorbell", [VKFD_BO_MMIO_REMAP] = "mmio",
+		[VKFD_BO_FOREIGN] = "foreign",
 	};
 	unsigned int i, gpus = 0;
 

@@ -154,6 +154,9 @@ static int vkfd_alloc_prepare(struct vkfd_pdd *pdd,
 		params->phys = pci_resource_start(dev->pdev, VKFD_BAR_MMIO) +
 			       VKFD_MMIO_REMAP_OFFSET;
 		return 0;
+	case VKFD_BO_FOREIGN:
+		/* Imported only. */
+		break;
 	}
 	return -EINVAL;
 }

@@ -48,7 +48,7 @@ void vkfd_peer_note(struct vkfd_bo *bo)
 	struct vkfd_device *dev = bo->dev;
 
 	/* System memory stays where it is when a GPU goes. */
-	if (bo->kind == VKFD_BO_GTT || bo->kind == VKFD_BO_USERPTR)
+	if (bo->kind == VKFD_BO_GTT || bo->kind == VKFD_BO_USERPTR || bo->kind == VKFD_BO_FOREIGN)
 		return;
 	mutex_lock(&dev->vram.lock);
 	if (list_empty(&bo->peer_link))

@@ -78,12 +78,13 @@ int vkfd_ioctl_get_dmabuf_info(struct file *filep, struct vkfd_process *p, void 
  * @p: calling process
  * @data: struct kfd_ioctl_import_dmabuf_args
  *
- * Return: 0 with the handle; -EINVAL: no such GPU, or not memory of that GPU;
- * -ENODEV: no VM there; -EBADF; -ENOMEM.
+ * Return: 0 with the handle; -EINVAL: no such GPU, or memory of another one, or no memory;
+ * -ENODEV: no VM there; -EBADF; -ENOMEM; what the exporter of others' memory says.
  */
 int vkfd_ioctl_import_dmabuf(struct file *filep, struct vkfd_process *p, void *data)
 {
 	struct kfd_ioctl_import_dmabuf_args *args = data;
+	struct drm_gem_object *obj;
 	struct dma_buf *dmabuf;
 	struct vkfd_pdd *pdd;
 	struct vkfd_bo *bo;
@@ -98,11 +99,15 @@ int vkfd_ioctl_import_dmabuf(struct file *filep, struct vkfd_process *p, void *d
 	if (IS_ERR(pdd))
 		return PTR_ERR(pdd);
 	/* Putting a dma-buf may sleep for long: without the lock. */
-	dmabuf = get_ours(args->dmabuf_fd);
+	dmabuf = dma_buf_get(args->dmabuf_fd);
 	if (IS_ERR(dmabuf))
 		return PTR_ERR(dmabuf);
-	bo = vkfd_dmabuf_bo(dmabuf);
-	drm_gem_object_get(&bo->base);
+	obj = vkfd_gem_prime_import(&pdd->dev->drm, dmabuf);
+	if (IS_ERR(obj)) {
+		dma_buf_put(dmabuf);
+		return PTR_ERR(obj);
+	}
+	bo = to_vkfd_bo(obj);
 	mutex_lock(&p->lock);
 	err = vkfd_mem_import(pdd, bo, args->va_addr, NULL, &handle);
 	mutex_unlock(&p->lock);

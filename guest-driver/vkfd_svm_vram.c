@@ -101,7 +101,7 @@ static struct page *vram_page_new(struct vkfd_device *dev)
 		return NULL;
 	vp->dev = dev;
 	INIT_LIST_HEAD(&vp->block);
-	if (vkfd_vram_alloc_blocks(dev, PAGE_SIZE, true, &vp->block)) {
+	if (vkfd_vram_alloc_blocks(dev, PAGE_SIZE, true, false, &vp->block)) {
 		kfree(vp);
 		return NULL;
 	}
@@ -447,7 +447,7 @@ static bool more(struct vkfd_device *dev, u64 size, bool all)
 	if (!atomic_long_read(&dev->svm_vram.pages))
 		return false;
 	mutex_lock(&dev->vram.lock);
-	full = vkfd_vram_free_bytes(dev) < size;
+	full = vkfd_vram_free_bytes(dev, false) < size;
 	mutex_unlock(&dev->vram.lock);
 	return full || all;
 }

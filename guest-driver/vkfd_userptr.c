@@ -66,6 +66,48 @@ static int look_up(struct vkfd_userptr *up, struct mm_struct *mm, unsigned long 
 	return err;
 }
 
+/*
+ * Maps the pages for the GPU the range was registered on, and for those that have it and need
+ * addresses of their own. One that goes does not matter unless it is the last: -ENODEV.
+ */
+static int map_pages(struct vkfd_userptr *up, unsigned long gpus)
+{
+	struct vkfd_bo *bo = up->bo;
+	unsigned int gpu;
+	bool any;
+	int err;
+
+	err = vkfd_bo_dma_map(bo, bo->dev);
+	any = !err;
+	if (err == -ENODEV)
+		err = 0;
+	for_each_set_bit(gpu, &gpus, VKFD_MAX_GPUS) {
+		struct vkfd_device *dev = up->process->pdds[gpu]->dev;
+
+		if (err)
+			break;
+		if (!vkfd_bo_dma_needed(bo, dev))
+			continue;
+		err = vkfd_bo_dma_map(bo, dev);
+		any |= !err;
+		if (err == -ENODEV)
+			err = 0;
+	}
+	if (!err && !any)
+		err = -ENODEV;
+	if (err)
+		vkfd_bo_dma_drop(bo);
+	return err;
+}
+
+/* Whether a GPU that is there can use the pages, which are mapped. */
+static bool is_mapped_for(struct vkfd_userptr *up, unsigned int gpu)
+{
+	struct vkfd_device *dev = up->process->pdds[gpu]->dev;
+
+	return vkfd_bo_dma_mapped(up->bo, dev) || drm_dev_is_unplugged(&dev->drm);
+}
+
 /* Writes the entries of all GPUs that have the range. vkfd_userptrs.lock held. */
 static void write_entries(struct vkfd_userptr *up)
 {
@@ -166,9 +208,14 @@ static const struct mmu_interval_notifier_ops userptr_ops = {
 static int publish(struct vkfd_userptr *up, unsigned long seq, bool read_only, int err)
 {
 	struct vkfd_userptrs *us = &up->process->userptrs;
+	unsigned int gpu;
+	bool all = true;
 
 	mutex_lock(&us->lock);
-	if (mmu_interval_read_retry(&up->mni, seq)) {
+	/* One may have joined, or the one whose addresses others used may be gone. */
+	for_each_set_bit(gpu, &up->gpus, VKFD_MAX_GPUS)
+		all &= err || is_mapped_for(up, gpu);
+	if (!all || mmu_interval_read_retry(&up->mni, seq)) {
 		err = -EBUSY;
 		goto unlock;
 	}
@@ -192,8 +239,9 @@ static int fetch_once(struct vkfd_userptr *up, struct mm_struct *mm, unsigned lo
 {
 	unsigned long i, npages = range_size(up->bo) >> PAGE_SHIFT;
 	struct vkfd_bo *bo = up->bo;
+	struct vkfd_userptrs *us = &up->process->userptrs;
 	bool read_only = false, mapped = false;
-	unsigned long seq;
+	unsigned long seq, gpus;
 	int err;
 
 	seq = mmu_interval_read_begin(&up->mni);
@@ -208,7 +256,10 @@ static int fetch_once(struct vkfd_userptr *up, struct mm_struct *mm, unsigned lo
 	if (!err) {
 		for (i = 0; i < npages; i++)
 			bo->pages[i] = hmm_pfn_to_page(pfns[i]);
-		err = vkfd_bo_dma_map(bo);
+		mutex_lock(&us->lock);
+		gpus = up->gpus;
+		mutex_unlock(&us->lock);
+		err = map_pages(up, gpus);
 		mapped = !err;
 	}
 	err = publish(up, seq, read_only, err);
@@ -257,11 +308,16 @@ void vkfd_userptr_attach(struct vkfd_bo *bo, unsigned int gpu)
 
 	mutex_lock(&us->lock);
 	__set_bit(gpu, &up->gpus);
-	if (up->valid)
+	if (up->valid && !is_mapped_for(up, gpu)) {
+		/* Not by this lock: looked up again, for all who have it. */
+		vkfd_userptrs_evict(up->process, up->gpus, KFD_QUEUE_EVICTION_TRIGGER_USERPTR);
+		forget_pages(up);
+	} else if (up->valid) {
 		write_entries(up);
-	/* Taken away since they were looked up: as if it had happened a moment later. */
-	else if (!up->lost)
+	} else if (!up->lost) {
+		/* Taken away since they were looked up: as if it had happened a moment later. */
 		vkfd_userptrs_evict(up->process, BIT(gpu), KFD_QUEUE_EVICTION_TRIGGER_USERPTR);
+	}
 	mutex_unlock(&us->lock);
 }
 

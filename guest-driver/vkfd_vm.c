@@ -221,6 +221,11 @@ struct vkfd_mapping *vkfd_vm_map(struct vkfd_vm *vm, const struct vkfd_map_param
 
 	if (!vkfd_vm_range_ok(va, npages) || !vkfd_bo_reachable(params->bo, vm->dev))
 		return ERR_PTR(-EINVAL);
+	if (params->bo->kind == VKFD_BO_GTT && vkfd_bo_dma_needed(params->bo, vm->dev)) {
+		err = vkfd_bo_dma_map(params->bo, vm->dev);
+		if (err)
+			return ERR_PTR(err);
+	}
 	m = vkfd_mapping_create(vm, params);
 	if (!m)
 		return ERR_PTR(-ENOMEM);

@@ -21,6 +21,50 @@ static u64 vkfd_vram_user_limit(const struct vkfd_vram *vram)
 	return vram->size - round_up(reserve, SZ_2M);
 }
 
+/* The end of what CPUs see, of what user BOs may take. */
+static u64 vkfd_vram_visible_limit(const struct vkfd_vram *vram)
+{
+	return min(vram->visible, vkfd_vram_user_limit(vram));
+}
+
+u64 vkfd_vram_node_visible(const struct vkfd_device *dev, const struct drm_mm_node *node)
+{
+	u64 limit = vkfd_vram_visible_limit(&dev->vram);
+
+	return min(node->start + node->size, limit) - min(node->start, limit);
+}
+
+/* @node is one of those below the driver's reserve, and is new. vram.lock held. */
+static void vkfd_vram_count_node(struct vkfd_vram *vram, const struct drm_mm_node *node)
+{
+	struct vkfd_device *dev = container_of(vram, struct vkfd_device, vram);
+
+	vram->used += node->size;
+	vram->used_visible += vkfd_vram_node_visible(dev, node);
+}
+
+/*
+ * A place below the driver's reserve. What need not be seen by CPUs leaves them what they see
+ * as long as there is any other.
+ */
+static int vkfd_vram_insert_user(struct vkfd_vram *vram, struct drm_mm_node *node, u64 size,
+				 u64 align, bool visible)
+{
+	u64 limit = vkfd_vram_user_limit(vram), edge = vkfd_vram_visible_limit(vram);
+	int err = -ENOSPC;
+
+	if (visible)
+		return drm_mm_insert_node_in_range(&vram->mm, node, size, align, 0, 0, edge,
+						   DRM_MM_INSERT_BEST);
+	if (edge < limit)
+		err = drm_mm_insert_node_in_range(&vram->mm, node, size, align, 0, edge, limit,
+						  DRM_MM_INSERT_BEST);
+	if (err == -ENOSPC)
+		err = drm_mm_insert_node_in_range(&vram->mm, node, size, align, 0, 0, limit,
+						  DRM_MM_INSERT_BEST);
+	return err;
+}
+
 static void vkfd_vram_release(struct drm_device *drm, void *data)
 {
 	struct vkfd_vram *vram = data;
@@ -39,6 +83,7 @@ int vkfd_vram_init(struct vkfd_device *dev)
 	mutex_init(&vram->lock);
 	drm_mm_init(&vram->mm, 0, vram->size);
 	vram->used = 0;
+	vram->used_visible = 0;
 	vram->kfd_used = 0;
 	vram->spilled = 0;
 
@@ -71,10 +116,9 @@ int vkfd_vram_alloc(struct vkfd_device *dev, u64 size, u64 align, struct drm_mm_
 	err = drm_mm_insert_node_in_range(&vram->mm, node, size, align, 0,
 					  limit, vram->size, DRM_MM_INSERT_BEST);
 	if (err == -ENOSPC) {
-		err = drm_mm_insert_node_in_range(&vram->mm, node, size, align, 0,
-						  0, limit, DRM_MM_INSERT_BEST);
+		err = vkfd_vram_insert_user(vram, node, size, align, false);
 		if (!err) {
-			vram->used += size;
+			vkfd_vram_count_node(vram, node);
 			vram->spilled += size;
 		}
 	}
@@ -84,12 +128,16 @@ out:
 }
 
 /* Caller holds vram->lock. */
-static void vkfd_vram_remove_node(struct vkfd_vram *vram, struct drm_mm_node *node)
+static void vkfd_vram_remove_node(struct vkfd_device *dev, struct drm_mm_node *node)
 {
+	struct vkfd_vram *vram = &dev->vram;
+
 	lockdep_assert_held(&vram->lock);
 
-	if (node->start < vkfd_vram_user_limit(vram))
+	if (node->start < vkfd_vram_user_limit(vram)) {
 		vram->used -= node->size;
+		vram->used_visible -= vkfd_vram_node_visible(dev, node);
+	}
 	drm_mm_remove_node(node);
 }
 
@@ -101,30 +149,27 @@ void vkfd_vram_free(struct vkfd_device *dev, struct drm_mm_node *node)
 	if (drm_mm_node_allocated(node)) {
 		if (node->start < vkfd_vram_user_limit(vram))
 			vram->spilled -= node->size;
-		vkfd_vram_remove_node(vram, node);
+		vkfd_vram_remove_node(dev, node);
 	}
 	mutex_unlock(&vram->lock);
 }
 
 /* Caller holds vram->lock. Large blocks are aligned for large pages if that is possible. */
 static int vkfd_vram_insert_block(struct vkfd_vram *vram, struct vkfd_vram_block *block,
-				  u64 size)
+				  u64 size, bool visible)
 {
-	u64 limit = vkfd_vram_user_limit(vram);
 	int err = -ENOSPC;
 
 	lockdep_assert_held(&vram->lock);
 
 	if (size >= SZ_2M)
-		err = drm_mm_insert_node_in_range(&vram->mm, &block->node, size, SZ_2M, 0,
-						  0, limit, DRM_MM_INSERT_BEST);
+		err = vkfd_vram_insert_user(vram, &block->node, size, SZ_2M, visible);
 	if (err == -ENOSPC)
-		err = drm_mm_insert_node_in_range(&vram->mm, &block->node, size, PAGE_SIZE, 0,
-						  0, limit, DRM_MM_INSERT_BEST);
+		err = vkfd_vram_insert_user(vram, &block->node, size, PAGE_SIZE, visible);
 	return err;
 }
 
-int vkfd_vram_alloc_blocks(struct vkfd_device *dev, u64 size, bool contiguous,
+int vkfd_vram_alloc_blocks(struct vkfd_device *dev, u64 size, bool contiguous, bool visible,
 			   struct list_head *blocks)
 {
 	struct vkfd_vram *vram = &dev->vram;
@@ -137,7 +182,7 @@ int vkfd_vram_alloc_blocks(struct vkfd_device *dev, u64 size, bool contiguous,
 		goto out;
 	}
 	/* Large requests that cannot succeed cost nothing but this. */
-	if (size > vkfd_vram_user_limit(vram) - vram->used) {
+	if (size > vkfd_vram_free_bytes(dev, visible)) {
 		err = -ENOMEM;
 		goto out;
 	}
@@ -153,7 +198,7 @@ int vkfd_vram_alloc_blocks(struct vkfd_device *dev, u64 size, bool contiguous,
 		/* Halved until it fits; a page always does, the check above says so. */
 		for (;;) {
 			want = min(want, size - done);
-			err = vkfd_vram_insert_block(vram, block, want);
+			err = vkfd_vram_insert_block(vram, block, want, visible);
 			if (err != -ENOSPC || contiguous || want <= PAGE_SIZE)
 				break;
 			want = round_up(want / 2, PAGE_SIZE);
@@ -164,7 +209,7 @@ int vkfd_vram_alloc_blocks(struct vkfd_device *dev, u64 size, bool contiguous,
 		}
 		block->first = done;
 		list_add_tail(&block->link, blocks);
-		vram->used += want;
+		vkfd_vram_count_node(vram, &block->node);
 		done += want;
 		/* Badly fragmented VRAM is handed out page by page. */
 		cond_resched();
@@ -186,7 +231,7 @@ void vkfd_vram_free_blocks(struct vkfd_device *dev, struct list_head *blocks)
 	mutex_lock(&vram->lock);
 	list_for_each_entry_safe(block, next, blocks, link) {
 		list_del(&block->link);
-		vkfd_vram_remove_node(vram, &block->node);
+		vkfd_vram_remove_node(dev, &block->node);
 		kfree(block);
 		cond_resched();
 	}
@@ -215,10 +260,12 @@ void vkfd_vram_uncharge_kfd(struct vkfd_device *dev, u64 size)
 	mutex_unlock(&dev->vram.lock);
 }
 
-u64 vkfd_vram_free_bytes(struct vkfd_device *dev)
+u64 vkfd_vram_free_bytes(struct vkfd_device *dev, bool visible)
 {
 	lockdep_assert_held(&dev->vram.lock);
 
+	if (visible)
+		return vkfd_vram_visible_limit(&dev->vram) - dev->vram.used_visible;
 	return vkfd_vram_user_limit(&dev->vram) - dev->vram.used;
 }
 

@@ -48,9 +48,10 @@ void vkfd_vram_free(struct vkfd_device *dev, struct drm_mm_node *node);
 /*
  * For user BOs: @size bytes (multiple of 4 KiB) in as few blocks as possible, 2 MiB
  * aligned when a block is that large and there is such a place; contents undefined.
- * @contiguous: one block or failure. -ENOMEM, -ENODEV; takes vram.lock.
+ * @contiguous: one block or failure; @visible: where CPUs see it. -ENOMEM, -ENODEV; takes
+ * vram.lock.
  */
-int vkfd_vram_alloc_blocks(struct vkfd_device *dev, u64 size, bool contiguous,
+int vkfd_vram_alloc_blocks(struct vkfd_device *dev, u64 size, bool contiguous, bool visible,
 			   struct list_head *blocks);
 void vkfd_vram_free_blocks(struct vkfd_device *dev, struct list_head *blocks);
 
@@ -60,8 +61,10 @@ void vkfd_vram_free_blocks(struct vkfd_device *dev, struct list_head *blocks);
  */
 int vkfd_vram_charge_kfd(struct vkfd_device *dev, u64 size);
 void vkfd_vram_uncharge_kfd(struct vkfd_device *dev, u64 size);
-/* Bytes that are free now. vram.lock held. */
-u64 vkfd_vram_free_bytes(struct vkfd_device *dev);
+/* Bytes that are free now, of all or of what CPUs see. vram.lock held. */
+u64 vkfd_vram_free_bytes(struct vkfd_device *dev, bool visible);
+/* How much of @node, which is below the driver's reserve, CPUs see. */
+u64 vkfd_vram_node_visible(const struct vkfd_device *dev, const struct drm_mm_node *node);
 /* Bytes KFD can still allocate, rounded down to 2 MiB. Takes vram.lock. */
 u64 vkfd_vram_available(struct vkfd_device *dev);
 

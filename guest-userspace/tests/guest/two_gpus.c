@@ -599,6 +599,8 @@ int main(void)
 	snprintf(parameters, sizeof(parameters), "sched_policy=%d pcie_p2p=2", driver_sched_policy());
 	if (!tap_ok(driver_reload_with(parameters), "the driver is told to make peers of them"))
 		return tap_done();
+	/* But not behind an IOMMU. */
+	yes = !gpu_sysfs_find() || !gpu_has_iommu();
 	everything("as peers", &yes);
 	return tap_done();
 }

@@ -4,9 +4,7 @@
  * mappings and a waiting thread, and comes back. Nobody may hang, nothing of the GPU may
  * be reachable, and the next process finds a GPU that works.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -16,11 +14,11 @@
 #include <unistd.h>
 
 #include "gpu.h"
+#include "gpu_sysfs.h"
 #include "kfd.h"
 #include "queue.h"
 #include "tap.h"
 
-#define DRIVER	"/sys/bus/pci/drivers/vkfd"
 #define BYTES	65536u
 #define WAIT_MS	30000u
 
@@ -44,38 +42,6 @@ static bool dead(const volatile void *p)
 	}
 	sigaction(SIGBUS, &old, NULL);
 	return ret;
-}
-
-/* The PCI address of the GPU, from the links in the driver's directory. */
-static bool find_address(char *addr, size_t size)
-{
-	DIR *dir = opendir(DRIVER);
-	const struct dirent *e;
-	bool found = false;
-
-	while (dir && !found && (e = readdir(dir))) {
-		found = strlen(e->d_name) < size && strchr(e->d_name, ':');
-		if (found)
-			strcpy(addr, e->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
-static bool driver(const char *what, const char *addr)
-{
-	char path[128];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), DRIVER "/%s", what);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = write(fd, addr, strlen(addr));
-	close(fd);
-	return n == (ssize_t)strlen(addr);
 }
 
 static void *waiter(void *ev)
@@ -103,7 +69,7 @@ static void test_without(struct kfd_proc *p, HsaEvent *ev)
 	munmap(mem, BYTES);
 }
 
-static void user(void *addr)
+static void user(void *unused)
 {
 	char *vram, *gtt, *sys;
 	HsaEvent *ev, *never;
@@ -113,6 +79,7 @@ static void user(void *addr)
 	pthread_t t;
 	void *ret;
 
+	(void)unused;
 	if (gpu_open(&gpu) != HSAKMT_STATUS_SUCCESS)
 		tap_bail("no GPU");
 	p.kfd = kfd_open();
@@ -131,7 +98,7 @@ static void user(void *addr)
 	memset(gtt, 0x5a, BYTES);
 	tap_ok(!dead(vram) && !dead(gtt), "memory can be read");
 
-	tap_ok(driver("unbind", addr), "unbind with everything in use");
+	tap_ok(gpu_unbind(), "unbind with everything in use");
 	pthread_join(t, &ret);
 	tap_ok((uintptr_t)ret != HSAKMT_STATUS_SUCCESS, "who waits for a GPU that is gone is told");
 	tap_ok(dead(vram), "its VRAM is not mapped any more");
@@ -143,7 +110,7 @@ static void user(void *addr)
 	tap_is(mem_free(vram, BYTES), HSAKMT_STATUS_SUCCESS, "VRAM can be freed");
 	/* GTT and user memory are left to the end of the process. */
 
-	tap_ok(driver("bind", addr), "bind while the process is there");
+	tap_ok(gpu_bind(), "bind while the process is there");
 	tap_ok(kfd_gpu_id(NULL) && kfd_gpu_id(NULL) != p.gpu_id,
 	       "the GPU is back, with another id as long as somebody uses the old one");
 	close(p.kfd);
@@ -175,14 +142,12 @@ static void again(void *arg)
 
 int main(void)
 {
-	char addr[32] = "";
-
 	tap_begin(300);
-	if (!find_address(addr, sizeof(addr)))
+	if (!gpu_sysfs_find())
 		tap_skip_all("no GPU bound to vkfd");
-	tap_child("a process loses its GPU", user, addr);
+	tap_child("a process loses its GPU", user, NULL);
 	tap_child("a new process", again, NULL);
-	tap_ok(driver("unbind", addr) && driver("bind", addr), "unbind and bind with nobody there");
+	tap_ok(gpu_unbind() && gpu_bind(), "unbind and bind with nobody there");
 	tap_child("and one after that", again, NULL);
 	return tap_done();
 }

@@ -13,8 +13,13 @@
 
 void copier_open(struct copier *c)
 {
+	copier_open_nth(c, 0);
+}
+
+void copier_open_nth(struct copier *c, unsigned int which)
+{
 	memset(c, 0, sizeof(*c));
-	raw_open(&c->r, 1);
+	raw_open_nth(&c->r, 1, which);
 	if (raw_queue_create(&c->q, &c->r, KFD_IOC_QUEUE_TYPE_SDMA))
 		tap_bail("no SDMA queue");
 }

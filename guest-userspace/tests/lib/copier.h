@@ -41,6 +41,8 @@ struct buffer {
 
 /* Open the device, make the queue; end the program on failure. */
 void copier_open(struct copier *c);
+/* The same with GPU @which, counted from 0; a process may have one of each. */
+void copier_open_nth(struct copier *c, unsigned int which);
 void copier_close(struct copier *c);
 
 /* Both wait until it is done; false if it never is. */

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "gpu_sysfs.h"
 
 #define DRIVER	"/sys/bus/pci/drivers/vkfd"
+#define NODES	"/sys/devices/virtual/kfd/kfd/topology/nodes"
 
 static char address[32];
 
@@ -23,20 +23,44 @@ bool write_text(const char *path, const char *text)
 	return n == (ssize_t)strlen(text);
 }
 
+/* A property of a node of the topology; -1: there is none of them. */
+static long long node_value(unsigned int node, const char *key)
+{
+	unsigned long long value;
+	char path[128], name[64];
+	long long found = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), NODES "/%u/properties", node);
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+	while (found < 0 && fscanf(f, "%63s %llu\n", name, &value) == 2)
+		if (!strcmp(name, key))
+			found = (long long)value;
+	fclose(f);
+	return found;
+}
+
+bool gpu_sysfs_find_nth(unsigned int which)
+{
+	long long simds, place;
+	unsigned int node;
+
+	for (node = 0; (simds = node_value(node, "simd_count")) >= 0; node++)
+		if (simds > 0 && !which--)
+			break;
+	place = node_value(node, "location_id");
+	if (simds <= 0 || place < 0)
+		return false;
+	snprintf(address, sizeof(address), "%04llx:%02llx:%02llx.%llx", node_value(node, "domain"),
+		 place >> 8 & 0xff, place >> 3 & 0x1f, place & 7);
+	return true;
+}
+
 bool gpu_sysfs_find(void)
 {
-	DIR *dir = opendir(DRIVER);
-	const struct dirent *e;
-	bool found = false;
-
-	while (dir && !found && (e = readdir(dir))) {
-		found = strlen(e->d_name) < sizeof(address) && strchr(e->d_name, ':');
-		if (found)
-			strcpy(address, e->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
+	return gpu_sysfs_find_nth(0);
 }
 
 bool gpu_unbind(void)
@@ -77,4 +101,12 @@ int gpu_open_config(void)
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/config", address);
 	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+bool gpu_has_iommu(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/iommu", address);
+	return !access(path, F_OK);
 }

@@ -7,8 +7,10 @@
 
 #include <stdbool.h>
 
-/* Finds the GPU bound to vkfd and remembers its address. False if there is none. */
+/* Finds the first GPU of the topology and remembers its address. False if there is none. */
 bool gpu_sysfs_find(void);
+/* The same with GPU @which, counted from 0. */
+bool gpu_sysfs_find_nth(unsigned int which);
 
 /* After that: unbind and bind the driver; reset the function. Return after it is done. */
 bool gpu_unbind(void);
@@ -21,6 +23,9 @@ bool gpu_reset(void);
  */
 bool gpu_remove(unsigned int domain, unsigned int location);
 bool gpu_rescan(void);
+
+/* Whether an IOMMU is between it and memory. */
+bool gpu_has_iommu(void);
 
 /* Its configuration space, for pread and pwrite; -1 and errno: not possible. */
 int gpu_open_config(void);

@@ -50,7 +50,7 @@ static int node_minor(unsigned int node)
 	return minor;
 }
 
-uint32_t kfd_gpu_id(int *render_minor)
+uint32_t kfd_gpu_id_nth(unsigned int which, int *render_minor)
 {
 	unsigned int node;
 	char path[128];
@@ -65,7 +65,7 @@ uint32_t kfd_gpu_id(int *render_minor)
 			return 0;
 		n = fscanf(f, "%u", &id);
 		fclose(f);
-		if (n == 1 && id) {
+		if (n == 1 && id && !which--) {
 			if (render_minor)
 				*render_minor = node_minor(node);
 			return id;
@@ -73,7 +73,12 @@ uint32_t kfd_gpu_id(int *render_minor)
 	}
 }
 
-void kfd_proc_open(struct kfd_proc *p)
+uint32_t kfd_gpu_id(int *render_minor)
+{
+	return kfd_gpu_id_nth(0, render_minor);
+}
+
+void kfd_proc_open_nth(struct kfd_proc *p, unsigned int which)
 {
 	struct kfd_ioctl_acquire_vm_args acquire = { 0 };
 	char path[64];
@@ -81,9 +86,9 @@ void kfd_proc_open(struct kfd_proc *p)
 	int r;
 
 	p->kfd = kfd_open();
-	p->gpu_id = kfd_gpu_id(&minor);
+	p->gpu_id = kfd_gpu_id_nth(which, &minor);
 	if (!p->gpu_id)
-		tap_bail("no GPU in the topology");
+		tap_bail("no GPU %u in the topology", which);
 	snprintf(path, sizeof(path), "/dev/dri/renderD%d", minor);
 	p->render = open(path, O_RDWR | O_CLOEXEC);
 	if (p->render < 0)
@@ -93,6 +98,11 @@ void kfd_proc_open(struct kfd_proc *p)
 	r = kfd_call(p->kfd, AMDKFD_IOC_ACQUIRE_VM, &acquire);
 	if (r)
 		tap_bail("ACQUIRE_VM: errno %d", -r);
+}
+
+void kfd_proc_open(struct kfd_proc *p)
+{
+	kfd_proc_open_nth(p, 0);
 }
 
 void kfd_proc_close(struct kfd_proc *p)

@@ -21,12 +21,14 @@ unsigned long kfd_resized(unsigned long request, unsigned int size);
 
 /* gpu_id of the first GPU in sysfs, and its render minor; 0 when there is none. */
 uint32_t kfd_gpu_id(int *render_minor);
+/* The same of GPU @which, counted from 0. */
+uint32_t kfd_gpu_id_nth(unsigned int which, int *render_minor);
 
 /**
  * struct kfd_proc - this process as KFD knows it, set up by hand
  * @kfd: fd of /dev/kfd
  * @render: fd of the render node, given to ACQUIRE_VM
- * @gpu_id: first GPU
+ * @gpu_id: the GPU, the first one if not asked otherwise
  */
 struct kfd_proc {
 	int kfd;
@@ -36,6 +38,7 @@ struct kfd_proc {
 
 /* Opens both nodes and acquires the VM; ends the program on failure. */
 void kfd_proc_open(struct kfd_proc *p);
+void kfd_proc_open_nth(struct kfd_proc *p, unsigned int which);
 void kfd_proc_close(struct kfd_proc *p);
 
 /*

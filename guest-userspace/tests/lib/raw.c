@@ -27,6 +27,11 @@ _Static_assert(PM4_WRITE64_DW * 4 <= IB_BYTES, "of this size");
 
 void raw_open(struct raw_proc *r, unsigned int queues)
 {
+	raw_open_nth(r, queues, 0);
+}
+
+void raw_open_nth(struct raw_proc *r, unsigned int queues, unsigned int which)
+{
 	uint32_t flags = KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE |
 			 KFD_IOC_ALLOC_MEM_FLAGS_NO_SUBSTITUTE;
 	size_t size = (size_t)queues * PER_QUEUE;
@@ -34,7 +39,7 @@ void raw_open(struct raw_proc *r, unsigned int queues)
 
 	memset(r, 0, sizeof(*r));
 	r->max = queues;
-	kfd_proc_open(&r->p);
+	kfd_proc_open_nth(&r->p, which);
 	r->mem = kfd_reserve_va(size);
 	if (kfd_alloc(&r->p, gpu_va(r->mem), size, flags, &handle, &offset) ||
 	    mmap(r->mem, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, r->p.render,

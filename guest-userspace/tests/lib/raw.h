@@ -52,6 +52,8 @@ struct raw_queue {
 
 /* Opens both nodes and allocates memory; ends the program on failure. */
 void raw_open(struct raw_proc *r, unsigned int queues);
+/* The same with GPU @which, counted from 0; a process may have one of each. */
+void raw_open_nth(struct raw_proc *r, unsigned int queues, unsigned int which);
 void raw_close(struct raw_proc *r);
 
 /* 0 or the negative errno. Ends the program if there is no room or no mapping of doorbells. */
