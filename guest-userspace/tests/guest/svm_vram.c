@@ -70,15 +70,24 @@ static uint64_t available(struct user *u)
 	return a.available;
 }
 
-/* Filled memory of @size in VRAM. */
+/*
+ * Filled memory of @size in VRAM, where it can be there. A huge page that somebody else in the
+ * kernel has in hand just now cannot be taken apart, and stays: so it is asked for again.
+ */
 static char *in_vram(struct user *u, size_t size)
 {
+	const int64_t want = svm_counter("migrates") == 1 ? (int64_t)(size / GPU_PAGE) : 0;
+	const int64_t before = svm_counter("vram");
+	uint64_t end = now_ns() + LONG_MS * 1000000ull;
 	char *mem = user_pages(size);
 
 	fill(mem, size);
 	svm_share(&u->r.p, mem, size);
-	if (prefetch(u, mem, size, u->r.p.gpu_id))
-		tap_bail("prefetch");
+	do {
+		if (prefetch(u, mem, size, u->r.p.gpu_id))
+			tap_bail("prefetch");
+		user_settle();
+	} while (svm_counter("vram") - before < want && now_ns() < end);
 	return mem;
 }
 

@@ -109,6 +109,7 @@ char *svm_pages(size_t size)
 	at = (char *)(((uintptr_t)all + SVM_ALIGN - 1) & ~(uintptr_t)(SVM_ALIGN - 1));
 	if (mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at)
 		tap_bail("mmap: %m");
+	madvise(at, size, MADV_NOHUGEPAGE);
 	return at;
 }
 

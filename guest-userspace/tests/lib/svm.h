@@ -36,8 +36,9 @@ uint32_t svm_access(const struct kfd_proc *p, const void *at, size_t size);
 
 /*
  * Anonymous memory of @size that begins at a multiple of 16 MiB: in one range as long as it
- * is no longer, and with what granularity cuts out of it known. Ends the program if there is
- * none.
+ * is no longer, and with what granularity cuts out of it known. No huge pages: those the
+ * kernel joins and takes apart when it likes, and one that is in use meanwhile does not move.
+ * Ends the program if there is none.
  */
 char *svm_pages(size_t size);
 
