@@ -114,12 +114,12 @@ parse_options() {
 			esac
 			;;
 		--append)
+			VKFD_OPT_APPEND+=${VKFD_OPT_APPEND:+ }$value
 			# The kernel cuts its command line off at 2048 bytes.
-			((${#value} <= 1600)) || die "--append: longer than 1600 bytes"
-			VKFD_OPT_APPEND=$value
+			((${#VKFD_OPT_APPEND} <= 1600)) || die "--append: longer than 1600 bytes"
 			;;
-		--qemu) VKFD_OPT_QEMU=$value ;;
-		--inject) VKFD_OPT_INJECT=$value ;; # QEMU knows the grammar
+		--qemu) VKFD_OPT_QEMU+=${VKFD_OPT_QEMU:+ }$value ;;
+		--inject) VKFD_OPT_INJECT+=${VKFD_OPT_INJECT:+;}$value ;; # QEMU knows the grammar
 		--timeout) match "$value" '0|[1-9][0-9]{0,7}' "$opt" 'a number of seconds'; VKFD_OPT_TIMEOUT=$value ;;
 		esac
 	done
