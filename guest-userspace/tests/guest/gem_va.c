@@ -18,6 +18,7 @@
 #include "copier.h"
 #include "driver.h"
 #include "gpu.h"
+#include "kfd_event.h"
 #include "pm4.h"
 #include "queue.h"
 #include "tap.h"
@@ -382,16 +383,10 @@ struct refused {
 static void refused_store(void *arg)
 {
 	const struct refused *f = arg;
-	struct kfd_ioctl_create_event_args e = { .event_type = KFD_IOC_EVENT_MEMORY };
-	struct kfd_event_data data = { 0 };
-	struct kfd_ioctl_wait_events_args w = {
-		.events_ptr = (uint64_t)(uintptr_t)&data,
-		.num_events = 1,
-		.timeout = 60000,
-	};
 	uint64_t size = 16 * GPU_PAGE, va = gpu_va(kfd_reserve_va(size));
+	struct kfd_event_data data;
 	struct copier c;
-	uint32_t h;
+	uint32_t h, event;
 	int render;
 
 	copier_open(&c);
@@ -404,13 +399,10 @@ static void refused_store(void *arg)
 	else
 		tap_is(va_op(render, AMDGPU_VA_OP_REPLACE, h, va, 0, size, f->flags), 0,
 		       "%s: REPLACE", f->name);
-	if (kfd_call(c.r.p.kfd, AMDKFD_IOC_CREATE_EVENT, &e))
-		tap_bail("event");
-	data.event_id = e.event_id;
+	event = kfd_event_new(&c.r.p, KFD_IOC_EVENT_MEMORY);
 	raw_put_fill(&c.q, va + 3 * GPU_PAGE, 2, 4);
 	raw_submit(&c.q);
-	tap_ok(!kfd_call(c.r.p.kfd, AMDKFD_IOC_WAIT_EVENTS, &w) &&
-	       w.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE, "%s: a store after that faults", f->name);
+	tap_ok(kfd_event_wait(&c.r.p, event, 60000, &data), "%s: a store after that faults", f->name);
 	tap_is((int64_t)(data.memory_exception_data.va - va), 3 * GPU_PAGE, "%s: at its page", f->name);
 	tap_is(map_cpu(render, h, size)[3 * GPU_PAGE / 4], 1, "%s: and does nothing", f->name);
 	/* All of it is left to the end of the process. */

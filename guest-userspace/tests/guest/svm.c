@@ -20,6 +20,7 @@
 #include "driver.h"
 #include "gem_bo.h"
 #include "gpu.h"
+#include "kfd_event.h"
 #include "queue.h"
 #include "sdma_queue.h"
 #include "svm.h"
@@ -344,33 +345,14 @@ static void plain(void *arg)
 	user_close(&u);
 }
 
-static uint32_t memory_event(struct user *u)
-{
-	struct kfd_ioctl_create_event_args c = { .event_type = KFD_IOC_EVENT_MEMORY };
-
-	if (kfd_call(u->r.p.kfd, AMDKFD_IOC_CREATE_EVENT, &c))
-		tap_bail("no MEMORY event");
-	return c.event_id;
-}
-
 /* A store to @at faults there. */
 static void expect_fault(struct user *u, uint32_t event, volatile uint64_t *at, bool read_only,
 			 const char *what)
 {
-	struct kfd_event_data data = { .event_id = event };
-	struct kfd_ioctl_wait_events_args w = {
-		.events_ptr = (uint64_t)(uintptr_t)&data,
-		.num_events = 1,
-		.wait_for_all = 1,
-		.timeout = LONG_MS,
-	};
-	int r;
+	struct kfd_event_data data;
 
 	user_store_async(u, at, 1);
-	do
-		r = kfd_call(u->r.p.kfd, AMDKFD_IOC_WAIT_EVENTS, &w);
-	while (r == -EINTR);
-	tap_ok(!r && w.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE, "%s: the GPU faults", what);
+	tap_ok(kfd_event_wait(&u->r.p, event, LONG_MS, &data), "%s: the GPU faults", what);
 	tap_is((int64_t)data.memory_exception_data.va, (int64_t)gpu_va(at), "%s: at that page", what);
 	tap_is(data.memory_exception_data.failure.ReadOnly, read_only, "%s: which is %s", what,
 	       read_only ? "read-only" : "not there");
@@ -401,7 +383,7 @@ static void faults(void *arg)
 	struct user u;
 
 	user_open(&u);
-	event = memory_event(&u);
+	event = kfd_event_new(&u.r.p, KFD_IOC_EVENT_MEMORY);
 	if (kind != FAULT_NEVER) {
 		svm_share(&u.r.p, mem, SIZE);
 		tap_ok(stores(&u, word(mem, 5), 2), "%s: the GPU stores before it", fault_names[kind]);

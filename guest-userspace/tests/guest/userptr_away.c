@@ -14,6 +14,7 @@
 #include "driver.h"
 #include "gpu.h"
 #include "gpu_sysfs.h"
+#include "kfd_event.h"
 #include "point.h"
 #include "queue.h"
 #include "suspended.h"
@@ -26,12 +27,14 @@
 struct away {
 	struct user u;
 	struct range g;
+	uint32_t fault;
 };
 
 /* Pages of the range go, and its queues are off, or about to be looked after, until point_go(). */
 static void lose(struct away *a, void (*how)(const char *name))
 {
 	user_open(&a->u);
+	a->fault = kfd_event_new(&a->u.r.p, KFD_IOC_EVENT_MEMORY);
 	range_map(&a->g, &a->u, user_pages(SIZE), SIZE);
 	how("restore");
 	madvise(a->g.cpu, SIZE, MADV_DONTNEED);
@@ -61,6 +64,8 @@ static void suspend(void *unused)
 	balanced("suspend");
 	tap_ok(wait_word(a.u.pm4.word, a.u.seq, LONG_MS), "what was waiting is done");
 	tap_is((int64_t)*range_cpu(&a.g, GPU_PAGE), 1, "where the pages are now");
+	/* One that runs too early faults, but is put back with the others all the same. */
+	tap_ok(!kfd_event_wait(&a.u.r.p, a.fault, 0, NULL), "and not before");
 	user_sees(&a.u, &a.g, 0, 4711);
 	range_free(&a.g, &a.u);
 	user_close(&a.u);

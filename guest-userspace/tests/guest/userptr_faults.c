@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "gpu.h"
+#include "kfd_event.h"
 #include "queue.h"
 #include "tap.h"
 #include "user.h"
@@ -20,32 +21,12 @@
 #define LONG_MS	60000u
 #define SIZE	(4 * GPU_PAGE)
 
-static uint32_t memory_event(struct user *u)
-{
-	struct kfd_ioctl_create_event_args c = { .event_type = KFD_IOC_EVENT_MEMORY };
-	int r = kfd_call(u->r.p.kfd, AMDKFD_IOC_CREATE_EVENT, &c);
-
-	if (r)
-		tap_bail("no MEMORY event: errno %d", -r);
-	return c.event_id;
-}
-
 /* Waits for the fault: where it was, 0 if there is none, and whether the page was read-only. */
 static uint64_t fault_at(struct user *u, uint32_t event, bool *read_only)
 {
-	struct kfd_event_data data = { .event_id = event };
-	struct kfd_ioctl_wait_events_args w = {
-		.events_ptr = (uint64_t)(uintptr_t)&data,
-		.num_events = 1,
-		.wait_for_all = 1,
-		.timeout = LONG_MS,
-	};
-	int r;
+	struct kfd_event_data data;
 
-	do
-		r = kfd_call(u->r.p.kfd, AMDKFD_IOC_WAIT_EVENTS, &w);
-	while (r == -EINTR);
-	if (r || w.wait_result != KFD_IOC_WAIT_RESULT_COMPLETE)
+	if (!kfd_event_wait(&u->r.p, event, LONG_MS, &data))
 		return 0;
 	*read_only = data.memory_exception_data.failure.ReadOnly;
 	return data.memory_exception_data.va;
@@ -73,7 +54,7 @@ static void unmapped(void *arg)
 
 	(void)arg;
 	user_open(&u);
-	event = memory_event(&u);
+	event = kfd_event_new(&u.r.p, KFD_IOC_EVENT_MEMORY);
 	range_map(&g, &u, user_pages(SIZE), SIZE);
 	range_map(&other, &u, user_pages(SIZE), SIZE);
 	tap_ok(user_store(&u, range_gpu(&g, 0), 1), "munmap: the GPU stores before it");
@@ -108,7 +89,7 @@ static void hole(void *arg)
 
 	(void)arg;
 	user_open(&u);
-	event = memory_event(&u);
+	event = kfd_event_new(&u.r.p, KFD_IOC_EVENT_MEMORY);
 	range_map(&g, &u, user_pages(SIZE), SIZE);
 	munmap(g.cpu + GPU_PAGE, GPU_PAGE);
 	user_load_async(&u, range_gpu(&g, GPU_PAGE));
@@ -124,7 +105,7 @@ static void read_only(void *arg)
 
 	(void)arg;
 	user_open(&u);
-	event = memory_event(&u);
+	event = kfd_event_new(&u.r.p, KFD_IOC_EVENT_MEMORY);
 	range_map(&g, &u, user_pages(SIZE), SIZE);
 	*range_cpu(&g, GPU_PAGE) = 1;
 	mprotect(g.cpu, SIZE, PROT_READ);
@@ -143,7 +124,7 @@ static void no_access(void *arg)
 
 	(void)arg;
 	user_open(&u);
-	event = memory_event(&u);
+	event = kfd_event_new(&u.r.p, KFD_IOC_EVENT_MEMORY);
 	range_map(&g, &u, user_pages(SIZE), SIZE);
 	mprotect(g.cpu, SIZE, PROT_NONE);
 	user_load_async(&u, range_gpu(&g, 3 * GPU_PAGE));
@@ -180,7 +161,7 @@ static void file_read_only(void *arg)
 	struct user u;
 
 	user_open(&u);
-	event = memory_event(&u);
+	event = kfd_event_new(&u.r.p, KFD_IOC_EVENT_MEMORY);
 	range_map(&g, &u, map_file(fd, PROT_READ, flags), SIZE);
 	tap_ok(user_sees(&u, &g, GPU_PAGE, 31), "%s, read-only: the GPU reads it", what);
 	user_store_async(&u, range_gpu(&g, GPU_PAGE), 32);
@@ -198,7 +179,7 @@ static void file_shared(void *arg)
 
 	(void)arg;
 	user_open(&u);
-	event = memory_event(&u);
+	event = kfd_event_new(&u.r.p, KFD_IOC_EVENT_MEMORY);
 	range_map(&g, &u, map_file(fd, PROT_READ | PROT_WRITE, MAP_SHARED), SIZE);
 	tap_ok(user_sees(&u, &g, GPU_PAGE, 41), "file: the GPU reads it");
 	tap_ok(user_store(&u, range_gpu(&g, 2 * GPU_PAGE), 42) &&

@@ -4,7 +4,6 @@
  * off, the part is reset, the driver leaves it. Whoever changes the memory, which is a fork or
  * an munmap, gets through; the program is told; what comes next works.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -16,38 +15,13 @@
 #include "gpu.h"
 #include "gpu_sysfs.h"
 #include "inject.h"
+#include "kfd_event.h"
 #include "queue.h"
 #include "tap.h"
 #include "user.h"
 
 #define WAIT_MS	120000u
 #define SIZE	(4 * GPU_PAGE)
-
-static uint32_t hw_event(struct user *u)
-{
-	struct kfd_ioctl_create_event_args c = { .event_type = KFD_IOC_EVENT_HW_EXCEPTION };
-
-	if (kfd_call(u->r.p.kfd, AMDKFD_IOC_CREATE_EVENT, &c))
-		tap_bail("no HW_EXCEPTION event");
-	return c.event_id;
-}
-
-static bool told(struct user *u, uint32_t event)
-{
-	struct kfd_event_data data = { .event_id = event };
-	struct kfd_ioctl_wait_events_args w = {
-		.events_ptr = (uint64_t)(uintptr_t)&data,
-		.num_events = 1,
-		.wait_for_all = 1,
-		.timeout = WAIT_MS,
-	};
-	int r;
-
-	do
-		r = kfd_call(u->r.p.kfd, AMDKFD_IOC_WAIT_EVENTS, &w);
-	while (r == -EINTR);
-	return !r && w.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE;
-}
 
 static void works(void *arg)
 {
@@ -73,7 +47,7 @@ static void hang(void *arg)
 
 	(void)arg;
 	user_open(&u);
-	event = hw_event(&u);
+	event = kfd_event_new(&u.r.p, KFD_IOC_EVENT_HW_EXCEPTION);
 	range_map(&g, &u, user_pages(SIZE), SIZE);
 	raw_put_gate(&u.pm4, range_gpu(&g, 0), 1);
 	raw_submit(&u.pm4);
@@ -88,7 +62,7 @@ static void hang(void *arg)
 	       "bug 38: a fork, for which a queue is to stop that does not");
 	tap_is(inject_fired(0), 1, "bug 38: which was so");
 	inject_disarm();
-	tap_ok(told(&u, event), "bug 37: the program is told");
+	tap_ok(kfd_event_wait(&u.r.p, event, WAIT_MS, NULL), "bug 37: the program is told");
 	tap_ok(user_settle(), "hang: queues are put back");
 	*range_cpu(&g, 0) = 1;
 	/* Without firmware the queue keeps its slot, so the part is reset for it. */
@@ -136,7 +110,7 @@ static void while_changing(const char *what, bool (*trouble)(void))
 	pthread_t t;
 
 	user_open(&u);
-	event = hw_event(&u);
+	event = kfd_event_new(&u.r.p, KFD_IOC_EVENT_HW_EXCEPTION);
 	range_map(&c.g, &u, user_pages(SIZE), SIZE);
 	tap_ok(user_store(&u, range_gpu(&c.g, 0), 1), "%s: the GPU stores before it", what);
 	if (pthread_create(&t, NULL, change, &c))
@@ -144,7 +118,7 @@ static void while_changing(const char *what, bool (*trouble)(void))
 	wait_rounds(&c, 20);
 	tap_ok(trouble(), "%s: as memory changes", what);
 	wait_rounds(&c, 20);
-	tap_ok(told(&u, event), "%s: the program is told", what);
+	tap_ok(kfd_event_wait(&u.r.p, event, WAIT_MS, NULL), "%s: the program is told", what);
 	atomic_store(&c.stop, true);
 	pthread_join(t, NULL);
 	tap_ok(user_settle(), "%s: nothing is tried for ever", what);
