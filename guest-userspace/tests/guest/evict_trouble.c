@@ -7,14 +7,13 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <drm/amdgpu_drm.h>
 #include <linux/pci_regs.h>
 
+#include "bus_error.h"
 #include "driver.h"
 #include "gem_bo.h"
 #include "gpu.h"
@@ -220,31 +219,9 @@ static void freeze_while_due(void *unused)
 
 /* ---- unbind ---- */
 
-static sigjmp_buf on_bus_error;
-
-static void bus_error(int sig)
-{
-	siglongjmp(on_bus_error, sig);
-}
-
-/* Whether reading at @p ends in SIGBUS; anywhere else that ends the process. */
-static bool dead(const volatile void *p)
-{
-	struct sigaction sa = { .sa_handler = bus_error }, old;
-	volatile bool ret = true;
-
-	sigaction(SIGBUS, &sa, &old);
-	if (!sigsetjmp(on_bus_error, 1)) {
-		(void)*(const volatile uint32_t *)p;
-		ret = false;
-	}
-	sigaction(SIGBUS, &old, NULL);
-	return ret;
-}
-
 static bool survives(struct place *a)
 {
-	return tap_ok(!dead(a->bo.cpu), "CPUs reach it") &&
+	return tap_ok(!bus_error_at(a->bo.cpu), "CPUs reach it") &&
 	       tap_is((int64_t)pattern_wrong(a->bo.cpu, SIZE, 1), 0, "and find what was stored");
 }
 
@@ -332,7 +309,7 @@ static void unbind_before_copy(void *unused)
 	tap_ok(gpu_unbind(), "unbind before it is copied");
 	push_on(&a);
 	tap_is(a.err, -ENODEV, "who made it go gets nothing");
-	tap_ok(dead(a.bo.cpu), "it was in VRAM, and is no more");
+	tap_ok(bus_error_at(a.bo.cpu), "it was in VRAM, and is no more");
 }
 
 static void unbind_after_copy(void *unused)

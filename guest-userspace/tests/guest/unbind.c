@@ -6,13 +6,12 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "bus_error.h"
 #include "gpu.h"
 #include "gpu_sysfs.h"
 #include "kfd.h"
@@ -21,28 +20,6 @@
 
 #define BYTES	65536u
 #define WAIT_MS	30000u
-
-static sigjmp_buf on_bus_error;
-
-static void bus_error(int sig)
-{
-	siglongjmp(on_bus_error, sig);
-}
-
-/* Whether reading at @p ends in SIGBUS; anywhere else that ends the process. */
-static bool dead(const volatile void *p)
-{
-	struct sigaction sa = { .sa_handler = bus_error }, old;
-	volatile bool ret = true;
-
-	sigaction(SIGBUS, &sa, &old);
-	if (!sigsetjmp(on_bus_error, 1)) {
-		(void)*(const volatile uint32_t *)p;
-		ret = false;
-	}
-	sigaction(SIGBUS, &old, NULL);
-	return ret;
-}
 
 static void *waiter(void *ev)
 {
@@ -96,15 +73,15 @@ static void user(void *unused)
 	if (pthread_create(&t, NULL, waiter, never))
 		tap_bail("pthread_create");
 	memset(gtt, 0x5a, BYTES);
-	tap_ok(!dead(vram) && !dead(gtt), "memory can be read");
+	tap_ok(!bus_error_at(vram) && !bus_error_at(gtt), "memory can be read");
 
 	tap_ok(gpu_unbind(), "unbind with everything in use");
 	pthread_join(t, &ret);
 	tap_ok((uintptr_t)ret != HSAKMT_STATUS_SUCCESS, "who waits for a GPU that is gone is told");
-	tap_ok(dead(vram), "its VRAM is not mapped any more");
-	tap_ok(!dead(gtt) && gtt[BYTES - 1] == 0x5a, "GTT memory is, and has what was in it");
-	tap_ok(dead(q.res.Queue_DoorBell), "its doorbells are not");
-	tap_ok(!dead(sys), "the process's own memory is");
+	tap_ok(bus_error_at(vram), "its VRAM is not mapped any more");
+	tap_ok(!bus_error_at(gtt) && gtt[BYTES - 1] == 0x5a, "GTT memory is, and has what was in it");
+	tap_ok(bus_error_at(q.res.Queue_DoorBell), "its doorbells are not");
+	tap_ok(!bus_error_at(sys), "the process's own memory is");
 	test_without(&p, ev);
 	tap_is(queue_destroy(&q), HSAKMT_STATUS_SUCCESS, "the queue can be destroyed");
 	tap_is(mem_free(vram, BYTES), HSAKMT_STATUS_SUCCESS, "VRAM can be freed");

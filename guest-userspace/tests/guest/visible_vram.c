@@ -6,14 +6,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <drm/amdgpu_drm.h>
 
+#include "bus_error.h"
 #include "gem_bo.h"
 #include "tap.h"
 
@@ -28,28 +27,6 @@
 static struct vram_base base;
 static uint64_t visible;	/* bytes of VRAM that CPUs see */
 static uint64_t total;
-
-static sigjmp_buf on_bus_error;
-
-static void bus_error(int sig)
-{
-	siglongjmp(on_bus_error, sig);
-}
-
-/* Whether reading at @p ends in SIGBUS; anywhere else that ends the process. */
-static bool dead(const volatile void *p)
-{
-	struct sigaction sa = { .sa_handler = bus_error }, old;
-	volatile bool ret = true;
-
-	sigaction(SIGBUS, &sa, &old);
-	if (!sigsetjmp(on_bus_error, 1)) {
-		(void)*(const volatile uint32_t *)p;
-		ret = false;
-	}
-	sigaction(SIGBUS, &old, NULL);
-	return ret;
-}
 
 static int create(struct gem_bo *g, int render, uint64_t size, uint64_t flags)
 {
@@ -105,7 +82,7 @@ static void kfd(void *unused)
 	if (buffer_alloc(&c, &b, SIZE, KFD_VRAM) || buffer_alloc(&c, &bounce, SIZE, KFD_GTT))
 		tap_bail("memory");
 	tap_is(seen(), 0, "KFD: other memory leaves what is visible");
-	tap_ok(dead(buffer_map(&c, &b)), "KFD: CPUs do not see it");
+	tap_ok(bus_error_at(buffer_map(&c, &b)), "KFD: CPUs do not see it");
 	look = buffer_map(&c, &bounce);
 	tap_ok(copier_fill(&c, b.va, 0x1234, SIZE) && copier_copy(&c, bounce.va, b.va, SIZE) &&
 		       look[SIZE / 4 - 1] == 0x1234, "KFD: the GPU does");
@@ -124,7 +101,7 @@ static void places(void *unused)
 	if (create(&plain, render, SIZE, 0))
 		tap_bail("GEM_CREATE");
 	tap_is(seen(), 0, "a BO that need not be seen is elsewhere");
-	tap_ok(dead(gem_map(&plain)), "CPUs do not see it");
+	tap_ok(bus_error_at(gem_map(&plain)), "CPUs do not see it");
 	n = fill_visible(render, bo);
 	tap_is(seen(), n * (int64_t)SIZE, "they are where they have to be");
 	tap_is(wrong(bo, n), 0, "and CPUs see them");
@@ -135,7 +112,7 @@ static void places(void *unused)
 	tap_is(create(&more, render, SIZE, AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED), 0, "one more");
 	tap_is(vram_counter("outs") - outs, 1, "makes one go, although there is other room");
 	tap_is(wrong(bo, n), 0, "CPUs see all of them");
-	tap_ok(!dead(gem_map(&more)) && !more.cpu[0], "and the new one");
+	tap_ok(!bus_error_at(gem_map(&more)) && !more.cpu[0], "and the new one");
 	gem_free(&more);
 	tap_ok(vram_settle("away", 0), "what went comes back");
 	tap_is(seen(), n * (int64_t)SIZE, "to where CPUs see it");
