@@ -18,6 +18,7 @@
 #include "vkfd_device.h"
 
 struct dma_buf;
+struct dma_buf_attachment;
 struct file;
 struct sg_table;
 struct vkfd_bo_dma;
@@ -58,8 +59,9 @@ enum vkfd_bo_kind {
  * @peer_link: in dev->peer_bos from its first mapping on another GPU on; vram.lock
  * @dma: bus addresses of @pages for each GPU that has its own, by vkfd_device.index; see
  *       vkfd_bo_dma.c
- * @sgt: another driver's pages as that has mapped them, NULL once they are not;
- *       dev->foreign_lock
+ * @dmabuf: another driver's memory: what it came as, with a reference
+ * @attach, @sgt: for that: as it has attached and mapped it, NULL once it has not;
+ *                dev->foreign_lock
  * @foreign_link: in dev->foreign_bos while @sgt is set; dev->foreign_lock
  * @user_addr: first byte of a userptr range
  * @read_only: a userptr whose memory the process cannot write either; vkfd_userptrs.lock
@@ -98,6 +100,8 @@ struct vkfd_bo {
 	u64 lru_round;
 	struct list_head peer_link;
 	struct vkfd_bo_dma *dma[VKFD_MAX_GPUS];
+	struct dma_buf *dmabuf;
+	struct dma_buf_attachment *attach;
 	struct sg_table *sgt;
 	struct list_head foreign_link;
 	u64 user_addr;

@@ -69,9 +69,8 @@ struct dma_buf *vkfd_bo_export(struct vkfd_bo *bo, int flags)
 	struct file *file;
 
 	if (bo->kind == VKFD_BO_FOREIGN) {
-		dmabuf = bo->base.import_attach->dmabuf;
-		get_dma_buf(dmabuf);
-		return dmabuf;
+		get_dma_buf(bo->dmabuf);
+		return bo->dmabuf;
 	}
 	if (bo->no_export || (bo->kind != VKFD_BO_VRAM && bo->kind != VKFD_BO_GTT))
 		return ERR_PTR(-EPERM);

@@ -8,6 +8,7 @@
 #include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/scatterlist.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
@@ -15,6 +16,28 @@
 #include "vkfd_bo.h"
 #include "vkfd_device.h"
 #include "vkfd_foreign.h"
+
+/*
+ * One import at a time, so that memory that is imported again is found. Outside of
+ * dev->foreign_lock and of exporters' locks, inside the DRM core's of handles.
+ */
+static DEFINE_MUTEX(import_lock);
+
+/* The BO that is @dmabuf's memory on @dev already, with a reference, or NULL. */
+static struct vkfd_bo *find(struct vkfd_device *dev, const struct dma_buf *dmabuf)
+{
+	struct vkfd_bo *bo, *found = NULL;
+
+	mutex_lock(&dev->foreign_lock);
+	list_for_each_entry(bo, &dev->foreign_bos, foreign_link) {
+		if (bo->dmabuf == dmabuf && kref_get_unless_zero(&bo->base.refcount)) {
+			found = bo;
+			break;
+		}
+	}
+	mutex_unlock(&dev->foreign_lock);
+	return found;
+}
 
 struct drm_gem_object *vkfd_foreign_import(struct vkfd_device *dev, struct dma_buf *dmabuf)
 {
@@ -29,7 +52,10 @@ struct drm_gem_object *vkfd_foreign_import(struct vkfd_device *dev, struct dma_b
 
 	if (!IS_ALIGNED(dmabuf->size, PAGE_SIZE))
 		return ERR_PTR(-EINVAL);
-	bo = vkfd_bo_create(dev, &params);
+	/* Pages are mapped for a device once: whose cachelines they are would be open else. */
+	mutex_lock(&import_lock);
+	bo = find(dev, dmabuf) ?: vkfd_bo_create(dev, &params);
+	mutex_unlock(&import_lock);
 	return IS_ERR(bo) ? ERR_CAST(bo) : &bo->base;
 }
 
@@ -49,8 +75,8 @@ int vkfd_foreign_init(struct vkfd_bo *bo, struct dma_buf *dmabuf)
 		goto exit;
 	}
 	get_dma_buf(dmabuf);
-	/* The DRM core exports it by this. */
-	bo->base.import_attach = attach;
+	bo->dmabuf = dmabuf;
+	bo->attach = attach;
 	sgt = dma_buf_map_attachment_unlocked(attach, DMA_BIDIRECTIONAL);
 	if (IS_ERR(sgt)) {
 		err = PTR_ERR(sgt);
@@ -66,31 +92,28 @@ exit:
 	return err;
 }
 
-static void unmap(struct vkfd_bo *bo)
+/* Detached, too: an exporter may keep pages mapped for who is attached. */
+static void leave(struct vkfd_bo *bo)
 {
 	lockdep_assert_held(&bo->dev->foreign_lock);
 
-	if (!bo->sgt)
-		return;
-	list_del(&bo->foreign_link);
-	dma_buf_unmap_attachment_unlocked(bo->base.import_attach, bo->sgt, DMA_BIDIRECTIONAL);
-	bo->sgt = NULL;
+	if (bo->sgt) {
+		list_del(&bo->foreign_link);
+		dma_buf_unmap_attachment_unlocked(bo->attach, bo->sgt, DMA_BIDIRECTIONAL);
+		bo->sgt = NULL;
+	}
+	if (bo->attach)
+		dma_buf_detach(bo->dmabuf, bo->attach);
+	bo->attach = NULL;
 }
 
 void vkfd_foreign_fini(struct vkfd_bo *bo)
 {
-	struct dma_buf_attachment *attach = bo->base.import_attach;
-	struct dma_buf *dmabuf;
-
-	if (!attach)
-		return;
 	mutex_lock(&bo->dev->foreign_lock);
-	unmap(bo);
+	leave(bo);
 	mutex_unlock(&bo->dev->foreign_lock);
-	dmabuf = attach->dmabuf;
-	bo->base.import_attach = NULL;
-	dma_buf_detach(dmabuf, attach);
-	dma_buf_put(dmabuf);
+	if (bo->dmabuf)
+		dma_buf_put(bo->dmabuf);
 }
 
 void vkfd_foreign_revoke(struct vkfd_device *dev)
@@ -99,7 +122,7 @@ void vkfd_foreign_revoke(struct vkfd_device *dev)
 
 	mutex_lock(&dev->foreign_lock);
 	list_for_each_entry_safe(bo, next, &dev->foreign_bos, foreign_link)
-		unmap(bo);
+		leave(bo);
 	mutex_unlock(&dev->foreign_lock);
 }
 

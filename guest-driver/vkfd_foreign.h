@@ -10,7 +10,10 @@ struct drm_gem_object;
 struct vkfd_bo;
 struct vkfd_device;
 
-/* A BO that is @dmabuf's memory, with one reference. ERR_PTR: what the exporter says, -ENODEV, -ENOMEM. */
+/*
+ * The BO of @dev that is @dmabuf's memory, a new one if there is none, with a reference. ERR_PTR:
+ * what the exporter says, -ENODEV, -ENOMEM.
+ */
 struct drm_gem_object *vkfd_foreign_import(struct vkfd_device *dev, struct dma_buf *dmabuf);
 
 /* For vkfd_bo.c: makes @bo, which is of that size, @dmabuf's / gives it back, complete or not. */
