@@ -262,7 +262,7 @@ static bool next_anonymous(struct mm_struct *mm, unsigned long at, unsigned long
 	bool found = false;
 
 	mmap_read_lock(mm);
-	while (!found && (vma = find_vma(mm, at)) && vma->vm_start < end) {
+	while (!found && at < end && (vma = find_vma(mm, at)) && vma->vm_start < end) {
 		found = vma_is_anonymous(vma);
 		*from = max(at, vma->vm_start);
 		*to = min(end, vma->vm_end);

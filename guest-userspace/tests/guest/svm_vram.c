@@ -138,6 +138,21 @@ static void test_there_and_back(struct user *u)
 	munmap(ram, SIZE);
 }
 
+/* A part of a mapping, with more of the same on either side. */
+static void test_part(struct user *u)
+{
+	char *all = svm_pages(3 * SIZE), *mem = all + SIZE;
+
+	fill(all, 3 * SIZE);
+	svm_share(&u->r.p, mem, SIZE);
+	tap_is(prefetch(u, mem, SIZE, u->r.p.gpu_id), 0, "part: of a mapping into VRAM");
+	svm_counter_is("vram", PAGES, "part: that and no more");
+	tap_is(prefetch(u, mem, SIZE, SYSMEM), 0, "part: and out of it");
+	svm_counter_is("vram", 0, "part: all of it");
+	tap_is(wrong(all, 3 * SIZE, 3 * PAGES, 0), 0, "part: no word is lost");
+	munmap(all, 3 * SIZE);
+}
+
 static void test_untouched(struct user *u)
 {
 	char *mem = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -297,6 +312,7 @@ static void moves(void *arg)
 	(void)arg;
 	user_open(&u);
 	test_there_and_back(&u);
+	test_part(&u);
 	test_untouched(&u);
 	test_fork(&u);
 	test_given_back(&u);
