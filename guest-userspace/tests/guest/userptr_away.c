@@ -130,7 +130,6 @@ static void killed(void)
 {
 	int64_t before = driver_references();
 	int fds[2], status = 0;
-	uint64_t end;
 	char byte;
 	pid_t pid;
 
@@ -148,10 +147,7 @@ static void killed(void)
 	kill(pid, SIGKILL);
 	tap_ok(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "a process is killed meanwhile");
 	point_go();
-	/* One of them was for point.h. */
-	for (end = now_ns() + LONG_MS * 1000000ull; driver_references() > before && now_ns() < end;)
-		usleep(1000);
-	tap_is(driver_references(), before, "and lets the driver go");
+	tap_ok(driver_let_go(before), "and lets the driver go");
 	close(fds[0]);
 	close(fds[1]);
 }

@@ -67,6 +67,18 @@ uint64_t copier_available_settle(const struct copier *c, uint64_t want)
 	return now;
 }
 
+bool copier_given_back(const struct copier *c, int64_t before)
+{
+	uint64_t end = now_ns() + COPIER_MS * 1000000ull;
+	int64_t now;
+
+	while ((now = (int64_t)copier_available(c)) < before && now_ns() < end)
+		sched_yield();
+	if (now < before)
+		tap_diag("%lld bytes are available, there were %lld", (long long)now, (long long)before);
+	return now >= before;
+}
+
 static void buffer_at(struct buffer *b, uint64_t size)
 {
 	*b = (struct buffer) { .va = gpu_va(kfd_reserve_va(size)), .size = size };

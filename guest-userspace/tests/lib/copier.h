@@ -53,6 +53,11 @@ bool copier_fill(struct copier *c, uint64_t dst, uint32_t value, uint32_t bytes)
 uint64_t copier_available(const struct copier *c);
 /* Waits until it is @want, as what ended processes had is given back a little later. */
 uint64_t copier_available_settle(const struct copier *c, uint64_t want);
+/*
+ * Waits until no less than @before is available: may be more, as processes that have ended let go
+ * a while later, also of what they had when @before was read.
+ */
+bool copier_given_back(const struct copier *c, int64_t before);
 
 /* ALLOC with KFD_IOC_ALLOC_MEM_FLAGS_* and MAP; 0 or the negative errno. */
 int buffer_alloc(struct copier *c, struct buffer *b, uint64_t size, uint32_t flags);

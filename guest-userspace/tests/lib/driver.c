@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "driver.h"
+#include "gpu.h"
 #include "tap.h"
 
+#define LET_GO_MS	60000u
 #define RELOAD_TRIES	100	/* 10 s */
 
 static int64_t module_number(const char *path)
@@ -29,6 +31,18 @@ static int64_t module_number(const char *path)
 int64_t driver_references(void)
 {
 	return module_number("/sys/module/vkfd/refcnt");
+}
+
+bool driver_let_go(int64_t before)
+{
+	uint64_t end = now_ns() + LET_GO_MS * 1000000ull;
+	int64_t now;
+
+	while ((now = driver_references()) > before && now_ns() < end)
+		usleep(1000);
+	if (now > before)
+		tap_diag("%lld references, there were %lld", (long long)now, (long long)before);
+	return before >= 0 && now <= before;
 }
 
 int driver_set_parameter(const char *name, const char *value)

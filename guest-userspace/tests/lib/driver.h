@@ -10,6 +10,11 @@
 
 /* References to the module: one for each process and each open file. -1 on failure. */
 int64_t driver_references(void);
+/*
+ * Waits until there are no more than @before: what ended processes had is let go of a while
+ * later, also what others had that had ended before @before was read. False: there still are.
+ */
+bool driver_let_go(int64_t before);
 
 /*
  * @full with VKFD_FULL, otherwise @part; on a kernel with checkers, which is many
